@@ -90,7 +90,9 @@ func (l leaf) buildBlocks(a *aligner, angle int32) []*inkstreamv1.Block {
 		}
 	}
 	rows := leaf{joinSplitSegments(text)}.buildRows(a.em)
-	slices.SortStableFunc(tables, func(a, b *table) int { return cmp.Compare(a.y0, b.y0) })
+	slices.SortStableFunc(tables, func(a, b *table) int { // those side by side from left to right
+		return cmp.Or(cmp.Compare(math.Round(a.y0/maxEdgeOffset), math.Round(b.y0/maxEdgeOffset)), cmp.Compare(a.x0, b.x0))
+	})
 	var out []*inkstreamv1.Block
 	for _, t := range tables {
 		n := 0
@@ -98,7 +100,11 @@ func (l leaf) buildBlocks(a *aligner, angle int32) []*inkstreamv1.Block {
 			n++
 		}
 		out = append(out, a.buildBlocks(rows[:n], angle)...)
-		out = append(out, t.buildBlock(a.em, angle))
+		if t.framed != nil {
+			out = append(out, t.framed...)
+		} else {
+			out = append(out, t.buildBlock(a.em, angle))
+		}
 		rows = rows[n:]
 	}
 	return append(out, a.buildBlocks(rows, angle)...)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -148,18 +147,24 @@ func (c *cutter) areTablesSideBySide(left, right [][]segment) bool {
 		return false
 	}
 	r := c.topLine(right, math.Inf(-1))
-	l := c.topLine(left, r.y-0.3*c.em)                                                   // the last lines of the text above may end before the gutter
-	if min(l.below, r.below) < rows || 3*l.figures < l.below || 3*r.figures < r.below || // captions of pictures, with text below
-		math.Abs(l.y-r.y) > 0.3*c.em || l.x0 > l.edge+c.em || r.x0 > r.edge+c.em {
+	l := c.topLine(left, r.y-0.3*c.em) // the last lines of the text above may end before the gutter
+	if min(l.below, r.below) < rows || math.Abs(l.y-r.y) > 0.3*c.em || l.x0 > l.edge+c.em || r.x0 > r.edge+c.em {
 		return false
 	}
-	return isCaption(l.text) && isCaption(r.text) || min(len(left), len(right)) >= columns && l.text == r.text && strings.Contains(l.text, " ")
+	if isCaption(l.text) && isCaption(r.text) {
+		return 3*l.figures >= l.below && 3*r.figures >= r.below // else captions of pictures, with text below
+	}
+	if l.text != r.text { // the headings of the tables
+		l, r = c.topLine(left, l.y+0.5*c.em), c.topLine(right, r.y+0.5*c.em)
+	}
+	return l.text == r.text && min(l.cells, r.cells) >= columns && math.Abs(l.y-r.y) <= 0.3*c.em
 }
 
 // topLine is the first line of the parts of a region.
 type topLine struct {
 	x0, y float64 // where it begins, and where its middle stands
 	edge  float64 // where the leftmost segment of the parts begins
+	cells int     // how many segments it has
 	below int     // how many segments stand below it
 	text  string
 
@@ -192,7 +197,7 @@ func (c *cutter) topLine(parts [][]segment, height float64) topLine {
 		}
 	}
 	slices.SortFunc(line, func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
-	out.text = segmentsText(line)
+	out.text, out.cells = segmentsText(line), len(line)
 	return out
 }
 
@@ -285,10 +290,15 @@ const minColumnWidth = 3
 func (c *cutter) areSeparateColumns(left, right []segment, gap span, gutters int) bool {
 	l, r := measureColumn(left), measureColumn(right)
 	rows := min(l.rows, r.rows)
-	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
-		return l.y0 < r.y0 || l.width() >= minColumnWidth*c.em
-	}
 	leftLines, rightLines := buildSide(left, c.em), buildSide(right, c.em)
+	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
+		figures := areMostlyFigures(leftLines) && areMostlyFigures(rightLines) // of a table's rows, in one column or the other
+		return !figures && (l.y0 < r.y0 || l.width() >= minColumnWidth*c.em)
+	}
+	if hasFrameBeside(left, right) {
+		left, right = segmentsBesideNoFrame(left, right), segmentsBesideNoFrame(right, left)
+		return len(left) == 0 || len(right) == 0 || c.areSeparateColumns(left, right, gap, gutters)
+	}
 	if isDisplayBeside(leftLines, rightLines) || isDisplayBeside(rightLines, leftLines) {
 		return true
 	}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"sync"
+	"unicode"
 
 	"inkstream.dev/pkg/layout/internal/boost"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -35,7 +36,7 @@ type GutterSample struct {
 // isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
 // other, and not to the cells of rows, which are read across.
 func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
-	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, c.em) {
+	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, c.em) || areEndsOfRows(left, right, c.em) {
 		return false // the rest of a table
 	}
 	if c.isWithinFramedRows(left, right, gap) {
@@ -55,7 +56,7 @@ func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) b
 	return column
 }
 
-// areMostlyFigures reports whether most of several lines are figures from end to end.
+// areMostlyFigures reports whether most lines are figures from end to end.
 func areMostlyFigures(lines []sideLine) bool {
 	n := 0
 	for _, l := range lines {
@@ -63,7 +64,24 @@ func areMostlyFigures(lines []sideLine) bool {
 			n++
 		}
 	}
-	return len(lines) > 1 && 2*n > len(lines)
+	return 2*n > len(lines)
+}
+
+// areEndsOfRows reports whether what stands on the right ends rows that begin on the left, as the names in a list of who plays whom do:
+// it is set flush right, begins anywhere, and each of its lines is level with one on the left. No column of text is set so.
+func areEndsOfRows(left, right []sideLine, em float64) bool {
+	const fewest, words, slack, flush, ragged = 4, 4.0, 0.2, 0.9, 0.5
+	if len(right) < fewest || isRightToLeft([]*inkstreamv1.Word{right[0].first, right[1].first, right[2].first}) {
+		return false
+	}
+	level, _ := matchSides(left, right, em)
+	starts, ends, count := make([]float64, len(right)), make([]float64, len(right)), 0
+	for i, l := range right {
+		starts[i], ends[i] = l.x0, l.x1
+		count += l.words
+	}
+	return level == len(right) && float64(count) <= words*float64(len(right)) && alignedShare(ends, slack*em) >= flush &&
+		alignedShare(starts, slack*em) <= ragged
 }
 
 // areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on their left,
@@ -129,6 +147,26 @@ func beginsNumberedLines(left, right []sideLine) bool {
 		}
 	}
 	return ofLeft >= words*len(left) && 5*counting >= 4*(len(right)-1)
+}
+
+// numbersLines reports whether the left side counts the lines of running text on the right, as in the margin of a transcript.
+func numbersLines(left, right []sideLine) bool {
+	const fewest, words, runsOn = 10, 3, 0.2
+	if len(left) < fewest || len(right) < fewest {
+		return false
+	}
+	counting, ofRight := 0, 0
+	small := 0.0
+	for i := 1; i < len(left); i++ {
+		if left[i].words == 1 && countsOn(left[i-1].last.GetText(), left[i].first.GetText()) {
+			counting++
+		}
+	}
+	for _, l := range right {
+		ofRight += l.words
+		small += share(unicode.IsLower(firstRune(l.first.GetText())), float64(len(right)))
+	}
+	return 5*counting >= 4*(len(left)-1) && ofRight >= words*len(right) && small >= runsOn
 }
 
 // minFigureRows is how many lines of figures make a column of a table.

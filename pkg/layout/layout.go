@@ -124,40 +124,64 @@ func splitBlocksAbove(blocks, others []*inkstreamv1.Block) (above, rest []*inkst
 // arrangeGroup arranges the lines of one writing direction.
 func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block, float64) {
 	t := rotation(g.angle)
-	lines := g.lines
-	em := medianTypeSize(lines, t)
-	var ruled []*table
+	em := medianTypeSize(g.lines, t)
+	area := textArea{lines: g.lines, r: collectRulings(a.page.GetRulings(), t)}
 	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: !a.opts.Tables || !tables,
 		judge: a.judge.Table}
-	al.style.findRunIns(lines)
+	al.style.findRunIns(g.lines)
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}
-	r := collectRulings(a.page.GetRulings(), t)
 	if !al.disabled {
-		al.across = r.across
-		given, left := findGivenTables(lines, a.page.GetRegions(), t)
-		ruled, lines = findRuledTables(left, r, t, em)
-		ruled = append(given, ruled...)
+		given, left := findGivenTables(g.lines, a.page.GetRegions(), t)
+		area.tables, left = findRuledTables(left, area.r, t, em)
+		area.lines = attachLabels(area.tables, left, t, em)
+		area.tables = append(given, area.tables...)
 	}
-	rest := em
-	if len(ruled) > 0 {
-		rest = medianTypeSize(lines, t) // tables are often set in smaller type
+	if tables {
+		area.frames = findFrames(area.r, area.tables, em)
 	}
-	segments := splitSegments(lines, t, rest)
-	for _, tab := range ruled {
+	return a.arrangeArea(&area, al, g.angle), em
+}
+
+// arrangeArea arranges what stands in an area. What is in a frame is arranged by itself, and has a place among the rest as a whole.
+func (a *arranger) arrangeArea(area *textArea, al aligner, angle int32) []*inkstreamv1.Block {
+	t := rotation(angle)
+	for i, frame := range area.frames {
+		if area.depth == maxFrameDepth {
+			break
+		}
+		in, ok := area.takeFrame(frame, t)
+		if !ok {
+			continue
+		}
+		in.frames = area.frames[i+1:]
+		inner := al
+		inner.height, inner.em = 0, medianTypeSize(in.lines, t)
+		blocks := a.arrangeArea(&in, inner, angle)
+		area.tables = append(area.tables, &table{rect: frame, framed: blocks})
+	}
+	if !al.disabled {
+		al.across = area.r.across
+	}
+	rest := al.em
+	if len(area.tables) > 0 {
+		rest = medianTypeSize(area.lines, t) // tables are often set in smaller type
+	}
+	segments := splitSegments(area.lines, t, rest)
+	for _, tab := range area.tables {
 		segments = append(segments, segment{rect: tab.rect, table: tab, order: len(segments), text: tableTextLength})
 	}
 	if len(segments) == 0 {
-		return nil, em
+		return nil
 	}
-	c := cutter{em: em, across: r.across, down: r.down, pictures: collectPictures(a.page, t), judge: a.judge.Gutter}
-	c.cutRegion(c.splitAtGutters(joinSegments(segments, em), t), 0)
+	c := cutter{em: al.em, across: area.r.across, down: area.r.down, pictures: collectPictures(a.page, t), judge: a.judge.Gutter}
+	c.cutRegion(c.splitAtGutters(joinSegments(segments, al.em), t), area.depth)
 	var blocks []*inkstreamv1.Block
 	for _, leaf := range c.leaves {
-		blocks = append(blocks, leaf.buildBlocks(&al, g.angle)...)
+		blocks = append(blocks, leaf.buildBlocks(&al, angle)...)
 	}
-	return blocks, em
+	return blocks
 }
 
 // tableTextLength makes a table a segment with more text than any other, so that it is never a mark of the line

@@ -18,6 +18,8 @@ type table struct {
 	header        int // how many of the first rows are headings
 	// rowDistance is the least room between rows, where that sets them apart from the lines that cells wrap to; else 0.
 	rowDistance float64
+	// framed is what stands in a frame that is no table and takes a table's place among the segments; else nil.
+	framed []*inkstreamv1.Block
 }
 
 // tableCell is a cell, or several that are one.
@@ -103,6 +105,21 @@ func (t *table) trimEmptyCells() {
 		t.header = rowAt[min(t.header, t.rows)]
 	}
 	t.cells, t.rows, t.columns = cells, rows, columns
+}
+
+// numbersLines reports whether a column of a table counts the lines of running text in the next, as in the margin of a transcript.
+func (t *table) numbersLines() bool {
+	columns := make([][]sideLine, t.columns)
+	for i := range t.cells {
+		c := &t.cells[i]
+		columns[c.column] = append(columns[c.column], buildSide(c.segments, 10)...)
+	}
+	for j := range columns[1:] {
+		if numbersLines(columns[j], columns[j+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // renumberUsed returns the new place of each of what is left when the unused go, and of the end, and how many are left.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"unicode"
 )
 
 const (
@@ -46,7 +47,7 @@ func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]
 		tab.splitSpanningCells(g, t, em)
 		tab.splitRuledRows(em)
 		tab.trimEmptyCells()
-		if !tab.isPlausible() {
+		if !tab.isPlausible() || tab.numbersLines() {
 			continue
 		}
 		tab.findHeader()
@@ -438,11 +439,13 @@ func mergeDistantPlaces(at, others []float64, far float64) []float64 {
 // findRowGaps returns where rows within one ruled row begin that are set apart by room: all columns are free there,
 // and the first column's text and that of others begins again on one line.
 func (t *table) findRowGaps(cells []int, em float64) []float64 {
+	const runsOn = 0.25 // of the lines of the first column, which are text and no labels then
 	type textLine struct {
 		rect
 		first bool
 	}
 	var lines []textLine
+	small, labels := 0, 0
 	for _, i := range cells {
 		c := &t.cells[i]
 		if c.columnSpan > 1 {
@@ -450,9 +453,15 @@ func (t *table) findRowGaps(cells []int, em float64) []float64 {
 		}
 		for _, row := range (leaf{slices.Clone(c.segments)}).buildRows(em) {
 			lines = append(lines, textLine{row.rect, c.column == 0})
+			if c.column == 0 {
+				labels++
+				if unicode.IsLower(firstRune(segmentsText(row.segments))) {
+					small++
+				}
+			}
 		}
 	}
-	if len(lines) == 0 {
+	if len(lines) == 0 || labels > mostCellLines && float64(small) > runsOn*float64(labels) {
 		return nil
 	}
 	slices.SortFunc(lines, func(a, b textLine) int { return cmp.Compare(a.y0, b.y0) })

@@ -58,6 +58,48 @@ func isNumberedHeading(row, heading tableLine) bool {
 	return number != "" && strings.Trim(number, "0123456789.") == ""
 }
 
+// isBetweenTables reports whether the line above a row closes another table, and a line below the row begins one.
+func (a *aligner) isBetweenTables(rows []tableLine, k int, x0, x1 float64) bool {
+	return k > 0 && rows[k-1].several && a.hasRulingBetween(rows[k].y1, rows[k+1].y0, x0, x1)
+}
+
+// isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row belongs to: it is bold, as
+// the row is not, and there is more room above than below it.
+func (a *aligner) isListHeading(rows []tableLine, i, k int) bool {
+	const columns, more = 2, 0.15 // ems
+	if len(rows[i].cells) != columns || k+1 == len(rows) || rows[k].y0-rows[k-1].y1 < rows[k+1].y0-rows[k].y1+more*a.em {
+		return false
+	}
+	isBold := func(r tableLine) bool { return a.style.lineStyleOf(segmentWords(r.segments)).bold }
+	return isBold(rows[k]) && !isBold(rows[i])
+}
+
+// repeatsHead reports whether a row says the same as the first of the rows of a table, or as one below a row with text in one place, but for
+// one cell at most, and has no figures: another table begins with it.
+func repeatsHead(rows []tableLine, row tableLine) bool {
+	const first, fewest = 6, 2 // rows, and cells that are the same
+	for i := range row.cells {
+		if text := segmentsText(row.cells[i : i+1]); isNumeric(text) && !isYear(text) {
+			return false
+		}
+	}
+	for k, head := range rows[:min(first, len(rows))] {
+		if len(head.cells) != len(row.cells) || k > 0 && rows[k-1].several {
+			continue
+		}
+		same := 0
+		for i := range row.cells {
+			if segmentsText(row.cells[i:i+1]) == segmentsText(head.cells[i:i+1]) {
+				same++
+			}
+		}
+		if same >= max(fewest, len(row.cells)-1) {
+			return true
+		}
+	}
+	return false
+}
+
 // isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next text: it
 // closes the table, and what follows heads another.
 func (a *aligner) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {

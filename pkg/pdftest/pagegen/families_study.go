@@ -14,12 +14,15 @@ func composeExam(c *composer) {
 	c.put("%s", c.heading(1, c.phrase())+c.proseOf("flush italic", c.paragraph(2)))
 	columns, mark := choose(c.chance, 1, 2, 2), choose(c.chance, "(%c)", "%c)", "%c.")
 	across, content := choose(c.chance, 1, 1, 2, 4), ""
+	if across == 4 {
+		columns = 1
+	}
 	for question := range 30 {
 		inner := c.block("div", KindParagraph, "", fmt.Sprintf("%d. %s", question+1, c.escape(c.paragraph(c.count(1, 2)))))
 		for first := 0; first < 4; first += across {
 			row := ""
 			for i := range across {
-				row += fmt.Sprintf(`<span style="flex:1 1 0">%s %s </span>`, fmt.Sprintf(mark, 'A'+rune(first+i)), html.EscapeString(c.pickWord("noun")))
+				row += fmt.Sprintf(`<span style="flex:1 1 0;white-space:nowrap">%s %s </span>`, fmt.Sprintf(mark, 'A'+rune(first+i)), html.EscapeString(c.pickWord("noun")))
 			}
 			inner += fmt.Sprintf(`<div class="row" style="padding-inline-start:1.5em" data-k="text" data-f="%s">%s</div>`, c.flow, row)
 		}

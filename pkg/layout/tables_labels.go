@@ -1,0 +1,115 @@
+package layout
+
+import (
+	"math"
+	"slices"
+	"unicode"
+)
+
+// attachLabels gives tables that are boxes with figures at the ends of a form's lines those lines as their first column, and returns the
+// lines that are left.
+func attachLabels(tables []*table, lines []inputLine, t rotation, em float64) []inputLine {
+	for _, tab := range tables {
+		if !tab.isBoxesOfFigures() {
+			continue
+		}
+		labels, rest := tab.findLabels(lines, t, em)
+		if labels == nil || !tab.areLabels(labels, em) {
+			continue
+		}
+		tab.addLabels(labels)
+		lines = rest
+	}
+	return lines
+}
+
+// isBoxesOfFigures reports whether a table is a few columns of figures without a column of words.
+func (t *table) isBoxesOfFigures() bool {
+	const rows, columns, share = 3, 3, 0.6
+	figures := make([]int, t.columns)
+	for i := range t.cells {
+		if c := &t.cells[i]; isNumeric(segmentsText(c.segments)) {
+			figures[c.column]++
+		}
+	}
+	return t.ruled && t.rows >= rows && t.columns <= columns && float64(slices.Min(figures)) >= share*float64(t.rows)
+}
+
+// findLabels returns the text left of each row of a table, line by line, and the lines that are left; nil if what stands there is more than
+// one column.
+func (t *table) findLabels(lines []inputLine, tn rotation, em float64) (labels [][]segment, rest []inputLine) {
+	const widest = 4.0 // ems between words of a label
+	tops := make([]float64, t.rows+1)
+	for i := range t.cells {
+		tops[t.cells[i].row] = t.cells[i].y0
+	}
+	tops[0], tops[t.rows] = t.y0, t.y1
+	labels = make([][]segment, t.rows)
+	order := 0
+	for _, line := range lines {
+		box := tn.rotateRect(boundingBox(line.words))
+		if y := box.centerY(); box.x1 > t.x0+0.3*em || y < t.y0 || y > t.y1 {
+			rest = append(rest, line)
+			continue
+		}
+		s := newSegment(line.words, tn)
+		for i := 1; i < len(line.words); i++ {
+			left, right := tn.rotateRect(rectFromBox(line.words[i-1].GetBbox())), tn.rotateRect(rectFromBox(line.words[i].GetBbox()))
+			if right.x0-left.x1 > widest*em && countLetters(line.words[i].GetText()) > 0 { // leaders may end anywhere
+				return nil, nil
+			}
+		}
+		row, _ := slices.BinarySearch(tops[1:], box.centerY())
+		s.order, s.rtl = order, isRightToLeft(line.words)
+		order++
+		labels[min(row, t.rows-1)] = append(labels[min(row, t.rows-1)], s)
+	}
+	return labels, rest
+}
+
+// areLabels reports whether texts are the labels of a table's rows: nearly each row has one, level with its figures at the first or the last
+// line, that begins where the others do, with a capital or a number.
+func (t *table) areLabels(labels [][]segment, em float64) bool {
+	const share, level = 0.85, 0.75 // of the rows, and ems
+	figures := make([]float64, t.rows)
+	for i := range t.cells {
+		figures[t.cells[i].row] = t.cells[i].segments[0].centerY()
+	}
+	var starts []float64
+	good := 0
+	for row, lines := range labels {
+		if len(lines) == 0 {
+			continue
+		}
+		rows := leaf{slices.Clone(lines)}.buildRows(em)
+		first, last := rows[0], rows[len(rows)-1]
+		starts = append(starts, first.x0)
+		begin := firstRune(segmentsText(first.segments))
+		if (math.Abs(first.core.centerY()-figures[row]) < level*em || math.Abs(last.core.centerY()-figures[row]) < level*em) && !unicode.IsLower(begin) {
+			good++
+		}
+	}
+	least := share * float64(t.rows)
+	return float64(good) >= least && alignedShare(starts, 0.3*em)*float64(len(starts)) >= least
+}
+
+// addLabels makes the labels the first column of the table.
+func (t *table) addLabels(labels [][]segment) {
+	for i := range t.cells {
+		t.cells[i].column++
+	}
+	t.columns++
+	for row, lines := range labels {
+		if len(lines) == 0 {
+			continue
+		}
+		c := tableCell{rect: lines[0].rect, row: row, rowSpan: 1, columnSpan: 1, segments: lines}
+		for _, s := range lines {
+			c.rect = c.rect.union(s.rect)
+		}
+		t.rect = t.rect.union(c.rect)
+		t.cells = append(t.cells, c)
+	}
+	t.header = 0
+	t.sortCells()
+}

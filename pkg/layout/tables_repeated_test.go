@@ -1,0 +1,114 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestHeadBeginsAnotherTable tells two tables below each other apart by the head that the second repeats, though its columns stand elsewhere.
+func TestHeadBeginsAnotherTable(t *testing.T) {
+	t.Parallel()
+	page := pageOf(gridLines(100, []float64{50, 180, 230, 280, 330}, "Team Won Drawn Lost Points", "Mill 10 2 0 32", "Ford 8 0 4 24", "Lane 3 3 6 12", "Gate 1 2 9 5"),
+		[]*inkstreamv1.Line{at(50, 172, 10, "Second league")},
+		gridLines(186, []float64{50, 158, 212, 269, 330}, "Side Won Drawn Lost Points", "Hill 9 1 2 28", "Tide 5 5 2 20", "Moor 2 2 8 8", "Well 0 1 11 1"))
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 2 || tables[0].GetRows() != 5 || tables[1].GetRows() != 5 {
+		t.Errorf("got %v, want two tables of 5 rows: %q", tables, page.GetText())
+	}
+}
+
+// TestTablesBelowHeadingsSideBySide tells two tables apart that stand side by side below headings of their own, of which one is shorter.
+func TestTablesBelowHeadingsSideBySide(t *testing.T) {
+	t.Parallel()
+	columns := []float64{50, 100, 170, 220}
+	right := []float64{310, 360, 430, 480}
+	page := pageOf([]*inkstreamv1.Line{at(50, 84, 10, "Payment by the week"), at(310, 84, 10, "General winter goods")},
+		gridLines(100, columns, "No. Article Unit Price", "W70 Answer each 45.26", "H37 Show kilo 10.79", "M95 Clinic dozen 30.86"),
+		gridLines(100, right, "No. Article Unit Price", "F49 Common each 13.99", "X48 Mountain kilo 25.10", "Z49 Member each 44.75", "U20 Election dozen 18.04",
+			"J33 Tradition each 58.22", "X54 Trial kilo 12.16", "A87 Matter each 24.17"))
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 2 || tables[0].GetColumns() != 4 || tables[1].GetColumns() != 4 {
+		t.Errorf("got %v, want two tables of 4 columns: %q", tables, page.GetText())
+	}
+}
+
+// TestNamesAtTheEndsOfLines reads who plays whom: the names end at one edge and begin anywhere.
+func TestNamesAtTheEndsOfLines(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	parts := []string{"Memory", "The valley", "An extraordinary territory", "Model", "Gentle lecture", "Heavy bridge", "Significant building", "Ancient tide"}
+	for i, name := range []string{"David D. Lindqvist", "Daniel Prescott", "Ulrich Keating", "Hanna Fontaine", "Nils Langley", "Judith Prescott", "Alice Q. Jansen", "Felix Marsh"} {
+		line := at(0, 60+14*float64(i), 10, name)
+		shift := 500 - line.GetWords()[len(line.GetWords())-1].GetBbox()[2]
+		for _, w := range line.GetWords() {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+shift, w.Bbox[2]+shift
+		}
+		lines = append(lines, at(50, 60+14*float64(i), 10, parts[i]), line)
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if text := strings.Join(strings.Fields(page.GetText()), " "); !strings.Contains(text, "Model Hanna Fontaine") || !strings.Contains(text, "Ancient tide Felix Marsh") {
+		t.Errorf("the names are not read with the parts: %q", text)
+	}
+}
+
+// TestFiguresInOneColumnOrAnother reads rows with room between them, of which each has its sum in one column or another.
+func TestFiguresInOneColumnOrAnother(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	var rulings []float64
+	for i, row := range []string{"Date|Description|Money out|Money in|Balance", "|Balance brought forward|||8,958.96", "1 Jan|IVANOV HOUSE|30.10||",
+		"3 Jan|NORRIS SPEECH/Ref. 489896 pupil|61.15||7,682.46", "4 Jan|WHITLOCK RAILWAY/Ref. 71217 show||3,789.24|82.67", "6 Jan|CRANE MACHINE|952.56||",
+		"7 Jan|JARVIS WINTER|67.71||", "8 Jan|ZIMMER WORKS||4,525.42|656.56"} {
+		for j, cell := range strings.Split(row, "|") {
+			for k, text := range strings.Split(cell, "/") {
+				x := []float64{60, 110, 375, 460, 550}[j]
+				if j > 1 {
+					x -= 5 * float64(len(text))
+				}
+				if text != "" {
+					lines = append(lines, at(x, 100+22*float64(i)+10*float64(k), 9, text))
+				}
+			}
+		}
+		rulings = append(rulings, 95+22*float64(i))
+	}
+	page := pageOf(lines)
+	page.Rulings = across(58, 552, rulings...)
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 1 || tables[0].GetRows() != 8 {
+		t.Errorf("got %v, want a table of 8 rows: %q", tables, page.GetText())
+	}
+}
+
+// TestHeadingsInLists keeps bold headings out of lists of names and numbers, which may be read as tables.
+func TestHeadingsInLists(t *testing.T) {
+	t.Parallel()
+	plain, bold := &inkstreamv1.Font{Name: "Serif"}, &inkstreamv1.Font{Name: "Serif-Bold"}
+	var lines []*inkstreamv1.Line
+	y := 60.0
+	for _, row := range []string{"Crane 8|784 5242", "Hathaway 9|294 1829", "Norris 7|235 9076", "Wycliffe 1|919 3377", "Annual measurement", "Yilmaz 9|467 8799",
+		"Drummond 3|307 3409", "Carver 6|974 8689", "Vance 4|531 2207", "Uncertain harbour", "Grant 6|355 0054", "Mercer 2|118 4471", "Adler 1|690 2213"} {
+		cells := strings.Split(row, "|")
+		if len(cells) == 1 {
+			y += 7
+			lines = append(lines, inFont(2, []*inkstreamv1.Line{at(50, y, 10, row)})...)
+			y += 13
+			continue
+		}
+		lines = append(lines, inFont(1, []*inkstreamv1.Line{at(50, y, 10, cells[0]), at(180, y, 10, cells[1])})...)
+		y += 12
+	}
+	page := withFonts(pageOf(lines), plain, bold)
+	ArrangePage(page)
+	for _, table := range tablesOf(page) {
+		if cells := strings.Join(cellsOf(table), " "); strings.Contains(cells, "measurement") || strings.Contains(cells, "harbour") {
+			t.Errorf("a heading is in a table: %q", cells)
+		}
+	}
+}
