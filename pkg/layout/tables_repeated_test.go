@@ -112,3 +112,23 @@ func TestHeadingsInLists(t *testing.T) {
 		}
 	}
 }
+
+// TestTableHeadBelowAddresses keeps the heads of a table's columns and its first row with the table, though they leave the gutter free between
+// what stands side by side above them.
+func TestTableHeadBelowAddresses(t *testing.T) {
+	t.Parallel()
+	lines := append(down(50, 60, 10, "Marta Fairfax", "38 Eastleigh Road", "Brackley 68033"), down(320, 60, 10, "Number: 590320", "Date: 16.05.2005",
+		"Customer: 455081")...)
+	for i, row := range []string{"Pos|Description|Qty|Price|Amount", "1|Lamps and chairs|26|86.42|74.83", "2|A distance of one reasonable distance between towns|39|71.05|3,920.68",
+		"3|Shelves|27|4.23|57.19", "4|After the theatre of an uncertain family of the coast|8|80.36|9.00", "5|Tables|2|5.00|10.00"} {
+		for j, text := range strings.Split(row, "|") {
+			lines = append(lines, at([]float64{50, 80, 345, 385, 430}[j], 116+16*float64(i), 10, text))
+		}
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 1 || tables[0].GetRows() != 6 || cellsOf(tables[0])[0] != "Pos | Description | Qty | Price | Amount" {
+		t.Errorf("got %v, want a table of 6 rows with its head: %q", tables, page.GetText())
+	}
+}

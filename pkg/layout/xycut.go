@@ -439,7 +439,7 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, leading float64, gu
 		*gutters = left
 		rows += next.rows
 	}
-	return end
+	return c.findTableHead(slabs, first, end)
 }
 
 // roomBetween returns how much room there is between two slabs. What pictures fill that stand in one column does not count.
@@ -481,41 +481,6 @@ func (c *cutter) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
 		}
 	}
 	return false
-}
-
-// beginsTableAcross reports whether the rows of a table begin below the first of the slabs, set apart from it, that has the gutter of the
-// columns above between its labels and its figures: each of several slabs is a row of one short label left of the gutter and of
-// figures on its right.
-func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
-	const fewest, apart, figures, filled = 4, 0.6, 0.7, 0.75 // rows, ems, shares of what stands on the right and of the width on the left
-	inner := innerSpans(gutters)
-	if len(inner) == 0 || len(slabs) <= fewest || slabs[1].y0-slabs[0].y1 < apart*c.em {
-		return false
-	}
-	gutter, numbers, others, beside, widest := inner[0], 0, 0, 0, 0.0 // beside: rows with text on the right, as of tables side by side
-	for _, slab := range slabs[1 : fewest+1] {
-		labels, before := 0, others
-		for _, s := range slab.segments {
-			switch {
-			case s.table != nil:
-				return false
-			case s.x1 <= gutter.from+1:
-				labels, widest = labels+1, max(widest, s.x1-slab.leftEdge())
-			case isNumeric(segmentsText([]segment{s})):
-				numbers++
-			default:
-				others++
-			}
-		}
-		if labels != 1 || len(slab.segments) < 3 || slab.rows != 1 {
-			return false
-		}
-		if others > before {
-			beside++
-		}
-	}
-	left := slabs[0].leftEdge()
-	return 2*beside < fewest && widest < filled*(gutter.from-left) && float64(numbers) >= figures*float64(numbers+others)
 }
 
 // leftEdge returns where the leftmost segment of a band begins.
