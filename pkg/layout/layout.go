@@ -3,7 +3,7 @@
 //
 // An engine that reads native text gives lines in the order in which the document's program happened to draw them,
 // broken where the pen jumped: a line of a table may come in five pieces, two columns of text as one wide line.
-// [ArrangePage] takes the words as they are, and finds the rest by geometry, in five steps:
+// [ArrangePage] takes the words as they are, and finds the rest by geometry, in six steps:
 //
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an engine set each word
 //     apart (segment_join.go).
@@ -11,8 +11,9 @@
 //     into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a table does not, because a
 //     table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of the text on both sides
 //     (gutter_features.go). Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
+//   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), aligned words (tables_aligned.go) or runs of cells (tables_runs.go), and
-//     kept where a second model says so (table_model.go).
+//     kept where a second model says so (table_model.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
 //

@@ -132,7 +132,6 @@ func composeStatute(c *composer) {
 	width, reverse := c.between(52, 80), choose(c.chance, "", "flex-direction:row-reverse;")
 	main, content := c.flow, ""
 	for section := range 24 {
-		note := ""
 		text := c.block("p", KindParagraph, "flush", fmt.Sprintf("<b>%d.</b> (1) %s", section+1, c.escape(c.paragraph(c.count(1, 2)))))
 		for sub := range c.count(0, 3) {
 			text += c.block("p", KindParagraph, "flush", fmt.Sprintf("(%d) %s", sub+2, c.escape(c.sentence())))
@@ -141,7 +140,7 @@ func composeStatute(c *composer) {
 			text += `<div style="padding-inline-start:1.6em">` + c.block("p", KindParagraph, "flush", fmt.Sprintf("(%c) %s;", 'a'+rune(letter), c.escape(c.phrase()))) + "</div>"
 		}
 		c.beginFlow()
-		note = c.block("div", KindText, "tiny", html.EscapeString(upperFirst(c.term()))+".")
+		note := c.block("div", KindText, "tiny", html.EscapeString(upperFirst(c.term()))+".")
 		c.flow = main
 		content += spaced("display:flex;gap:8pt;"+reverse, fmt.Sprintf(`<div style="flex:none;width:%.0fpt">%s</div><div style="flex:1 1 0;min-width:0">%s</div>`,
 			width, note, text))
