@@ -18,7 +18,7 @@ func (c *cutter) findTableHead(slabs []pageBand, first, end int) int {
 	return end
 }
 
-// countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words.
+// countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are figures.
 func (c *cutter) countParts(slab pageBand) int {
 	const apart, words = 0.6, 2 // ems, of a part
 	parts := 0
@@ -29,7 +29,7 @@ func (c *cutter) countParts(slab pageBand) int {
 			if n++; box.x0-right > apart*c.em {
 				parts, n = parts+1, 1
 			}
-			if right = box.x1; n > words {
+			if right = box.x1; n > words || isNumeric(w.GetText()) {
 				return 0
 			}
 		}

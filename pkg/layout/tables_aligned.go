@@ -216,7 +216,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 		if cur.several && prev.several {
 			limit = 3.5
 		}
-		if gap > limit*a.em || isNumberedHeading(rows[i], cur) || repeatsHead(rows[i:end], cur) {
+		if gap > limit*a.em || isNumberedHeading(rows[i], cur) || repeatsHead(rows[i:end], cur) && a.standsApart(rows[i:end], cur) {
 			break
 		}
 		if cur.several {

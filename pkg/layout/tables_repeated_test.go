@@ -11,8 +11,8 @@ import (
 func TestHeadBeginsAnotherTable(t *testing.T) {
 	t.Parallel()
 	page := pageOf(gridLines(100, []float64{50, 180, 230, 280, 330}, "Team Won Drawn Lost Points", "Mill 10 2 0 32", "Ford 8 0 4 24", "Lane 3 3 6 12", "Gate 1 2 9 5"),
-		[]*inkstreamv1.Line{at(50, 172, 10, "Second league")},
-		gridLines(186, []float64{50, 158, 212, 269, 330}, "Side Won Drawn Lost Points", "Hill 9 1 2 28", "Tide 5 5 2 20", "Moor 2 2 8 8", "Well 0 1 11 1"))
+		[]*inkstreamv1.Line{at(50, 180, 10, "Second league")},
+		gridLines(198, []float64{50, 158, 212, 269, 330}, "Side Won Drawn Lost Points", "Hill 9 1 2 28", "Tide 5 5 2 20", "Moor 2 2 8 8", "Well 0 1 11 1"))
 	ArrangePage(page)
 	tables := tablesOf(page)
 	if len(tables) != 2 || tables[0].GetRows() != 5 || tables[1].GetRows() != 5 {

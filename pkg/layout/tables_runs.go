@@ -67,15 +67,31 @@ func (a *aligner) isBetweenTables(rows []tableLine, k int, x0, x1 float64) bool 
 // the row is not, and there is more room above than below it.
 func (a *aligner) isListHeading(rows []tableLine, i, k int) bool {
 	const columns, more = 2, 0.15 // ems
-	if len(rows[i].cells) != columns || k+1 == len(rows) || rows[k].y0-rows[k-1].y1 < rows[k+1].y0-rows[k].y1+more*a.em {
+	if len(rows[i].cells) != columns || !isNumeric(segmentsText(rows[i].cells[1:])) || k+1 == len(rows) || rows[k].y0-rows[k-1].y1 < rows[k+1].y0-rows[k].y1+more*a.em {
 		return false
 	}
 	isBold := func(r tableLine) bool { return a.style.lineStyleOf(segmentWords(r.segments)).bold }
 	return isBold(rows[k]) && !isBold(rows[i])
 }
 
+// standsApart reports whether more room than between its rows sets what follows a table apart from it: a row, or what heads that.
+func (a *aligner) standsApart(rows []tableLine, row tableLine) bool {
+	const more = 0.3 // ems
+	usual := usualRowGap(rows)
+	for k := len(rows); k > 0; k-- {
+		next := row
+		if k < len(rows) {
+			next = rows[k]
+		}
+		if rows[k-1].several {
+			return next.y0-rows[k-1].y1 > usual+more*a.em
+		}
+	}
+	return false
+}
+
 // repeatsHead reports whether a row says the same as the first of the rows of a table, or as one below a row with text in one place, but for
-// one cell at most, and has no figures: another table begins with it.
+// one cell at most, and has no figures, as where another table begins.
 func repeatsHead(rows []tableLine, row tableLine) bool {
 	const first, fewest = 6, 2 // rows, and cells that are the same
 	for i := range row.cells {
