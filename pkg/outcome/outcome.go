@@ -9,6 +9,7 @@
 //	skipped      SetSkipped      pkg/pdf/internal/host     ocr=skip, and the page has no text of its own
 //	skipped      NewSkippedPage  services/scan             the job's selection of pages leaves it out
 //	                             services/index            the same, where no result was stored
+//	                             services/gateway/results  the same, in document.json
 //	ocr          SetOCR          services/render           there is a raster, for ocr to recognise or to fail
 //	                             services/ocr              the raster was recognised
 //	failed       NewFailedPage   services/render           the page cannot be read, or has too many words
