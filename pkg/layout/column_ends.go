@@ -5,13 +5,13 @@ import "math"
 // findTableHead returns the slab at which a table begins whose first rows, above slab end, do not reach over the gutter of the columns above
 // them, as the heads of its columns below two addresses side by side may not: they have more parts than what is above, and room sets them
 // apart from it. It returns end where there is none.
-func (c *cutter) findTableHead(slabs []pageBand, first, end int) int {
+func findTableHead(c *cutter, slabs []pageBand, first, end int) int {
 	const rows, parts, apart, near = 4, 4, 0.5, 2.2 // rows at most; parts of the head at least; ems of room above it and below its rows
 	for k := end - 1; k > first && k >= end-rows; k-- {
 		if k+1 < end && slabs[k+1].y0-slabs[k].y1 > near*c.em {
 			break
 		}
-		if n := c.countParts(slabs[k]); n >= parts && n > c.countParts(slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*c.em {
+		if n := countParts(c, slabs[k]); n >= parts && n > countParts(c, slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*c.em {
 			return k
 		}
 	}
@@ -19,7 +19,7 @@ func (c *cutter) findTableHead(slabs []pageBand, first, end int) int {
 }
 
 // countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are figures.
-func (c *cutter) countParts(slab pageBand) int {
+func countParts(c *cutter, slab pageBand) int {
 	const apart, words = 0.6, 2 // ems, of a part
 	parts := 0
 	for _, s := range slab.segments {

@@ -216,7 +216,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 		if cur.several && prev.several {
 			limit = 3.5
 		}
-		if gap > limit*a.em || isNumberedHeading(rows[i], cur) || repeatsHead(rows[i:end], cur) && a.standsApart(rows[i:end], cur) {
+		if gap > limit*a.em || isNumberedHeading(rows[i], cur) || repeatsHead(rows[i:end], cur) && standsApart(a, rows[i:end], cur) {
 			break
 		}
 		if cur.several {
@@ -224,7 +224,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || isHeadingBetween(rows[i], cur) || a.isListHeading(rows, i, end) || a.isBelowLastRule(prev, cur, x0, x1) {
+		if singles > 0 && a.hasRulingBetween(prev.y1, cur.y0, x0, x1) || isHeadingBetween(rows[i], cur) || isListHeading(a, rows, i, end) || a.isBelowLastRule(prev, cur, x0, x1) {
 			break
 		}
 		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*a.em {
@@ -241,7 +241,7 @@ func (a *aligner) findTableRun(rows []tableLine, i, start int) (first, end int) 
 			break
 		}
 		if k == 0 || a.hasRulingBetween(rows[max(k-1, 0)].y1, rows[k].y0, x0, x1) {
-			if a.hasRulingBetween(rows[k].y0-2.5*a.em, rows[k].y0+1, x0, x1) && !a.isBetweenTables(rows, k, x0, x1) {
+			if a.hasRulingBetween(rows[k].y0-2.5*a.em, rows[k].y0+1, x0, x1) && !isBetweenTables(a, rows, k, x0, x1) {
 				first = k
 			}
 			break

@@ -10,21 +10,21 @@ import (
 // lines that are left.
 func attachLabels(tables []*table, lines []inputLine, t rotation, em float64) []inputLine {
 	for _, tab := range tables {
-		if !tab.isBoxesOfFigures() {
+		if !isBoxesOfFigures(tab) {
 			continue
 		}
-		labels, rest := tab.findLabels(lines, t, em)
-		if labels == nil || !tab.areLabels(labels, em) {
+		labels, rest := findLabels(tab, lines, t, em)
+		if labels == nil || !areLabels(tab, labels, em) {
 			continue
 		}
-		tab.addLabels(labels)
+		addLabels(tab, labels)
 		lines = rest
 	}
 	return lines
 }
 
 // isBoxesOfFigures reports whether a table is a few columns of figures without a column of words.
-func (t *table) isBoxesOfFigures() bool {
+func isBoxesOfFigures(t *table) bool {
 	const rows, columns, share = 3, 3, 0.6
 	figures := make([]int, t.columns)
 	for i := range t.cells {
@@ -37,7 +37,7 @@ func (t *table) isBoxesOfFigures() bool {
 
 // findLabels returns the text left of each row of a table, line by line, and the lines that are left; nil if what stands there is more than
 // one column.
-func (t *table) findLabels(lines []inputLine, tn rotation, em float64) (labels [][]segment, rest []inputLine) {
+func findLabels(t *table, lines []inputLine, tn rotation, em float64) (labels [][]segment, rest []inputLine) {
 	const widest = 4.0 // ems between words of a label
 	tops := make([]float64, t.rows+1)
 	for i := range t.cells {
@@ -69,7 +69,7 @@ func (t *table) findLabels(lines []inputLine, tn rotation, em float64) (labels [
 
 // areLabels reports whether texts are the labels of a table's rows: nearly each row has one, level with its figures at the first or the last
 // line, that begins where the others do, with a capital or a number.
-func (t *table) areLabels(labels [][]segment, em float64) bool {
+func areLabels(t *table, labels [][]segment, em float64) bool {
 	const share, level = 0.85, 0.75 // of the rows, and ems
 	figures := make([]float64, t.rows)
 	for i := range t.cells {
@@ -94,7 +94,7 @@ func (t *table) areLabels(labels [][]segment, em float64) bool {
 }
 
 // addLabels makes the labels the first column of the table.
-func (t *table) addLabels(labels [][]segment) {
+func addLabels(t *table, labels [][]segment) {
 	for i := range t.cells {
 		t.cells[i].column++
 	}

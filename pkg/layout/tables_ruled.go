@@ -47,7 +47,7 @@ func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]
 		tab.splitSpanningCells(g, t, em)
 		tab.splitRuledRows(em)
 		tab.trimEmptyCells()
-		if !tab.isPlausible() || tab.numbersLines() {
+		if !tab.isPlausible() || hasLineNumbers(tab) {
 			continue
 		}
 		tab.findHeader()

@@ -59,13 +59,13 @@ func isNumberedHeading(row, heading tableLine) bool {
 }
 
 // isBetweenTables reports whether the line above a row closes another table, and a line below the row begins one.
-func (a *aligner) isBetweenTables(rows []tableLine, k int, x0, x1 float64) bool {
+func isBetweenTables(a *aligner, rows []tableLine, k int, x0, x1 float64) bool {
 	return k > 0 && rows[k-1].several && a.hasRulingBetween(rows[k].y1, rows[k+1].y0, x0, x1)
 }
 
 // isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row belongs to: it is bold, as
 // the row is not, and there is more room above than below it.
-func (a *aligner) isListHeading(rows []tableLine, i, k int) bool {
+func isListHeading(a *aligner, rows []tableLine, i, k int) bool {
 	const columns, more = 2, 0.15 // ems
 	if len(rows[i].cells) != columns || !isNumeric(segmentsText(rows[i].cells[1:])) || k+1 == len(rows) || rows[k].y0-rows[k-1].y1 < rows[k+1].y0-rows[k].y1+more*a.em {
 		return false
@@ -75,7 +75,7 @@ func (a *aligner) isListHeading(rows []tableLine, i, k int) bool {
 }
 
 // standsApart reports whether more room than between its rows sets what follows a table apart from it: a row, or what heads that.
-func (a *aligner) standsApart(rows []tableLine, row tableLine) bool {
+func standsApart(a *aligner, rows []tableLine, row tableLine) bool {
 	const more = 0.3 // ems
 	usual := usualRowGap(rows)
 	for k := len(rows); k > 0; k-- {

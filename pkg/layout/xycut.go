@@ -439,7 +439,7 @@ func (c *cutter) findColumnsEnd(slabs []pageBand, first int, leading float64, gu
 		*gutters = left
 		rows += next.rows
 	}
-	return c.findTableHead(slabs, first, end)
+	return findTableHead(c, slabs, first, end)
 }
 
 // roomBetween returns how much room there is between two slabs. What pictures fill that stand in one column does not count.

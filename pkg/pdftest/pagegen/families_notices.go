@@ -11,8 +11,8 @@ func spaced(css, inner string) string {
 	return `<div style="break-inside:avoid;` + css + `">` + inner + "</div>"
 }
 
-// pair returns a line with something at its beginning and at its end, and a leader between them, whose CSS may be empty.
-func (c *composer) pair(left, leader, right string) string {
+// leaderRow returns a line with something at its beginning and at its end, and a leader between them, whose CSS may be empty.
+func leaderRow(c *composer, left, leader, right string) string {
 	return fmt.Sprintf(`<div class="row" data-k="text" data-f="%s" style="break-inside:avoid"><span>%s </span>`+
 		`<span style="flex:1;%s;margin:0 3pt 2pt"></span> <span>%s</span></div>`, c.flow, html.EscapeString(left), leader, html.EscapeString(right))
 }
@@ -30,7 +30,7 @@ func composeDisplayAds(c *composer) {
 		for range c.count(1, 3) {
 			frame := choose(c.chance, same, same, choose(c.chance, frames...))
 			c.put("%s", fit("", "", fmt.Sprintf("flex:%.1f 1 0;border:%s;padding:5pt;text-align:%s", c.between(1, 2), frame,
-				choose(c.chance, "center", "center", "start")), c.displayAd()))
+				choose(c.chance, "center", "center", "start")), displayAd(c)))
 		}
 		c.put("</div>")
 	}
@@ -38,7 +38,7 @@ func composeDisplayAds(c *composer) {
 }
 
 // displayAd returns what an advertisement says.
-func (c *composer) displayAd() string {
+func displayAd(c *composer) string {
 	c.beginFlow()
 	name := c.block("div", KindText, "bold", fmt.Sprintf(`<span style="font:bold %.1fpt '%s'">%s</span>`, c.size*c.between(1.2, 2.2),
 		c.headFont, html.EscapeString(choose(c.chance, surnames...)+" & "+choose(c.chance, surnames...))))
@@ -48,7 +48,7 @@ func (c *composer) displayAd() string {
 	}
 	if c.happens(0.4) {
 		for range c.count(2, 5) {
-			out += c.pair(upperFirst(c.term()), "", c.amount(2))
+			out += leaderRow(c, upperFirst(c.term()), "", c.amount(2))
 		}
 	}
 	return out + c.line(KindText, "", c.street()) + c.line(KindText, "bold", "Tel. "+c.phone())
@@ -116,11 +116,11 @@ func composeYellowPages(c *composer) {
 			content += spaced("margin:7pt 0 -1pt", c.heading(3, c.title()))
 		case c.happens(0.07):
 			main := c.flow
-			content += spaced("border:0.8pt solid #000;padding:4pt;margin:3pt 0;text-align:center", c.displayAd())
+			content += spaced("border:0.8pt solid #000;padding:4pt;margin:3pt 0;text-align:center", displayAd(c))
 			c.flow = main
 		}
 		name := choose(c.chance, surnames...) + " " + string(rune('A'+c.IntN(26)))
-		content += c.pair(name+" "+fmt.Sprint(c.count(1, 199))+" "+choose(c.chance, townNames...), leader, c.phone())
+		content += leaderRow(c, name+" "+fmt.Sprint(c.count(1, 199))+" "+choose(c.chance, townNames...), leader, c.phone())
 	}
 	c.openPage("")
 	c.put("%s", c.runningHead(c.title()+" – "+c.title(), c.count(2, 900)))
@@ -136,7 +136,7 @@ func composeBill(c *composer) {
 	leader, content := choose(c.chance, "", "border-bottom:1pt dotted #555", ""), ""
 	movements := []string{"Allegro", "Andante con moto", "Adagio", "Scherzo: Presto", "Rondo", "Largo", "Menuetto", "Finale: Vivace"}
 	for range c.count(3, 6) {
-		content += `<div style="margin-bottom:9pt;break-inside:avoid">` + c.pair(c.title()+fmt.Sprintf(", op. %d", c.count(1, 130)), leader, choose(c.chance, surnames...))
+		content += `<div style="margin-bottom:9pt;break-inside:avoid">` + leaderRow(c, c.title()+fmt.Sprintf(", op. %d", c.count(1, 130)), leader, choose(c.chance, surnames...))
 		for i := range c.count(0, 4) {
 			movement := choose(c.chance, movements...)
 			content += `<div style="padding-inline-start:2.5em">` + c.line(KindText, "italic small", []string{"I. ", "II. ", "III. ", "IV. "}[i]+movement) + "</div>"
@@ -147,7 +147,7 @@ func composeBill(c *composer) {
 	c.beginFlow()
 	content += c.heading(2, c.phrase())
 	for range c.count(4, 10) {
-		content += c.pair(upperFirst(c.term()), leader, c.fullName())
+		content += leaderRow(c, upperFirst(c.term()), leader, c.fullName())
 	}
 	c.beginFlow()
 	c.put("%s", fit("", "", "flex:1 1 0", content+`<div style="height:10pt"></div>`+c.proses(3, 2, 4)))

@@ -13,7 +13,7 @@ type trainTimes struct {
 	none   []string
 }
 
-func (c *composer) planTimes() trainTimes {
+func planTimes(c *composer) trainTimes {
 	return trainTimes{format: choose(c.chance, "%02d:%02d", "%d.%02d", "%02d%02d", "%d %02d", "%d:%02d"), bold: c.happens(0.3),
 		none: choose(c.chance, []string{"…"}, []string{"|", "…"}, []string{""}, []string{"–", "–", "x"})}
 }
@@ -27,7 +27,7 @@ func composeDepartures(c *composer) {
 	c.marginX = c.pageWidth * 0.05
 	c.openPage("")
 	c.put("%s", c.heading(1, fmt.Sprintf("%d  %s – %s", c.count(100, 999), choose(c.chance, townNames...), choose(c.chance, townNames...))))
-	times, ruling := c.planTimes(), choose(c.chance, Ruled, HalfRuled, HalfRuled, Plain)
+	times, ruling := planTimes(c), choose(c.chance, Ruled, HalfRuled, HalfRuled, Plain)
 	c.rule("table td,table th{padding:%.1fpt %.1fpt;white-space:nowrap}", c.between(0.3, 1.2), c.between(1.8, 4))
 	if ruling == HalfRuled {
 		c.rule("table{border-top:1pt solid #000;border-bottom:1pt solid #000} %s", choose(c.chance,
@@ -35,7 +35,7 @@ func composeDepartures(c *composer) {
 	}
 	trains := c.count(6, max(7, int((c.pageWidth-2*c.marginX-105)/(c.size*3.3))))
 	for range c.count(1, 3) {
-		c.put("%s", c.departuresTable(ruling, times, trains))
+		c.put("%s", departuresTable(c, ruling, times, trains))
 	}
 	notes := ""
 	for _, mark := range []string{"A", "B", "x"} {
@@ -46,7 +46,7 @@ func composeDepartures(c *composer) {
 	c.closePage()
 }
 
-func (c *composer) departuresTable(ruling Ruling, times trainTimes, trains int) string {
+func departuresTable(c *composer, ruling Ruling, times trainTimes, trains int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<table data-k="table" data-f="%s" data-ruling="%s" style="margin-bottom:10pt"><thead><tr><th>Train</th>`, c.flow, ruling)
 	kilometres, number := c.happens(0.4), c.count(100, 6000)
@@ -129,7 +129,7 @@ func composeStatement(c *composer) {
 		if label == "Statement date" {
 			value = c.date()
 		}
-		c.put("%s", c.pair(label, "min-width:10pt", value))
+		c.put("%s", leaderRow(c, label, "min-width:10pt", value))
 	}
 	c.flow = "main"
 	c.put("</div></div>%s", c.heading(2, choose(c.chance, "Your transactions", "Statement of account", "Current account")))
