@@ -60,7 +60,14 @@ func TestJSONIndexYieldsEveryPartOfTheJSON(t *testing.T) {
 			if x.Size() != int64(len(want)) {
 				t.Errorf("%d pages, lean %t: size %d, want %d", len(pages), lean, x.Size(), len(want))
 			}
-			for offset := range int64(len(want)) {
+			offsets := []int64{0, 1, x.Size() - 1} // and about the ends of pages, and others
+			for _, end := range x.ends[:len(pages)] {
+				offsets = append(offsets, end-1, end, end+1)
+			}
+			for offset := int64(2); offset < x.Size(); offset += 97 {
+				offsets = append(offsets, offset)
+			}
+			for _, offset := range offsets {
 				for _, most := range []int64{1, 300, 1 << 20} {
 					first, last, start := x.FindPages(offset, most)
 					got, err := x.AppendPages(nil, first, pages[first-1:last])
