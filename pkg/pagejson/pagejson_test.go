@@ -194,7 +194,7 @@ func TestLeanIsTheSameWithoutBoxesOfWords(t *testing.T) {
 }
 
 // Indexes of document.json (pkg/document) keep the lengths of pages that are stored. Where this fails because a page has a
-// field more, set the sums anew; where the JSON of pages that are stored already changes, raise jsonIndexVersion too.
+// field more, set new sums; where the JSON of pages that are stored already changes, raise jsonIndexVersion too.
 func TestJSONOfStoredPagesStays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

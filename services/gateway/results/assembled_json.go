@@ -70,9 +70,6 @@ func (r *assembledJSON) memory() int64 {
 	return assembledWeight * max(assembledBytes, r.index.LongestPage())
 }
 
-// Size returns how many bytes it has.
-func (r *assembledJSON) Size() int64 { return r.index.Size() }
-
 // Seek sets where it is read next.
 func (r *assembledJSON) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
