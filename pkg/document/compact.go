@@ -21,9 +21,9 @@ const exactField, roundedField = 2001, 2002
 // stands. The columns are the texts, joined by blanks, then of each of wordColumns what it differs from what is
 // expected of it, the lowest byte of all words first, then the next.
 //
-// In the rounded form, which is half as long again, numbers are thousandths of a point, as they are in document.json; the
-// text of the page stands for those of the words where it has them in their order, which a byte ahead of the columns says;
-// and a box of a line or a block is left out that is the one around its words.
+// In the rounded form, in which a compressed page is a quarter shorter, numbers are thousandths of a point, as they are in
+// document.json; the text of the page stands for those of the words where it has them in their order, which a byte ahead of
+// the columns says; and a box of a line or a block is left out that is the one around its words.
 const (
 	wordColumns = 6
 	columnBytes = wordColumns * 4
