@@ -110,18 +110,6 @@ func isFigure(page *inkstreamv1.Page, img *inkstreamv1.Image) bool {
 		!isPageBackground(page, box))
 }
 
-// collectPictures returns where the figures of a page lie when text of that angle stands upright, from top to bottom.
-func collectPictures(page *inkstreamv1.Page, t rotation) []rect {
-	var out []rect
-	for _, img := range page.GetImages() {
-		if len(out) < mostFigures && isFigure(page, img) && !isPageBackground(page, rectFromBox(img.GetBbox())) {
-			out = append(out, t.rotateRect(rectFromBox(img.GetBbox())))
-		}
-	}
-	slices.SortFunc(out, func(a, b rect) int { return cmp.Compare(a.y0, b.y0) })
-	return out
-}
-
 // isPageBackground reports whether a box fills nearly all of the page.
 func isPageBackground(page *inkstreamv1.Page, box rect) bool {
 	area := float64(page.GetWidth()) * float64(page.GetHeight())

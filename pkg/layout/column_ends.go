@@ -1,17 +1,126 @@
 package layout
 
-import "math"
+import (
+	"math"
+	"slices"
+)
+
+// findColumnsEnd returns the slab before which the columns that begin at slab first end, and narrows their gutters to
+// what is common to all. The lines of the region are leading apart, if that is not 0.
+func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64, gutters *[]span) int {
+	rows := slabs[first].rows
+	end := first + 1
+	for ; end < len(slabs); end++ {
+		next := slabs[end]
+		left := intersectSpans(*gutters, next.freeSpans, m.em)
+		if len(left) == 0 || rows >= 5 && (m.isColumnHeading(slabs, end, *gutters) || m.isRuledHeading(slabs[first:end+1], left)) ||
+			rows >= 3 && m.beginsTableAcross(slabs[end-1:], left) {
+			break
+		}
+		gap := m.pictures.roomBetween(slabs[end-1].y1, next.y0, left)
+		own := innerSpans(next.freeSpans)
+		limit := 1.6 * maxBandDistance
+		switch {
+		case len(own) > 0 && rows >= 3 && next.rows >= 3:
+			limit = 8
+		case len(own) > 0:
+			limit = 2.5
+		}
+		if gap > max(limit*m.em, 1.3*leading) {
+			break
+		}
+		*gutters = left
+		rows += next.rows
+	}
+	return m.findTableHead(slabs, first, end)
+}
+
+// regularLeading returns the room between the lines of a region that are set apart evenly, as those of a transcript are; 0 if there
+// are no such lines.
+func (m *bandMerger) regularLeading(slabs []pageBand) float64 {
+	const (
+		fewest, slack, share = 6, 0.2, 0.7 // gaps, how far they are from their median as a part of it, and how many of them are no farther
+		widest               = 8.0         // ems
+	)
+	var gaps []float64
+	for i := 1; i < len(slabs); i++ {
+		if slabs[i].rows == 1 && slabs[i-1].rows == 1 {
+			gaps = append(gaps, slabs[i].y0-slabs[i-1].y1)
+		}
+	}
+	usual, even := median(gaps), 0
+	for _, gap := range gaps {
+		if gap > (1-slack)*usual && gap < (1+slack)*usual {
+			even++
+		}
+	}
+	if len(gaps) < fewest || float64(even) < share*float64(len(gaps)) || usual > widest*m.em {
+		return 0
+	}
+	return usual
+}
+
+// isColumnHeading reports whether slab i begins a new set of columns below those that end above it, although it does
+// not reach across: it is a heading, and all columns break off for it and begin again after it.
+func (m *bandMerger) isColumnHeading(slabs []pageBand, i int, gutters []span) bool {
+	// The last column may end a few lines above the others.
+	above := i - 1
+	for above > max(0, i-4) && len(innerSpans(slabs[above].freeSpans)) == 0 {
+		above--
+	}
+	if len(innerSpans(slabs[above].freeSpans)) == 0 || slabs[i].y0-slabs[i-1].y1 < 0.6*m.em || m.pictures.hasOneBeside(slabs[i], gutters[0]) {
+		return false
+	}
+	for end := i; end < min(i+3, len(slabs)); end++ {
+		if len(innerSpans(slabs[end].freeSpans)) > 0 {
+			return end > i && len(intersectSpans(gutters, innerSpans(slabs[end].freeSpans), m.em)) > 0
+		}
+		for _, s := range slabs[end].segments {
+			if s.size < 1.2*m.em || s.x0 > gutters[0].from {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// isRuledHeading reports whether the last of the slabs begins a new set of columns because a rule parts it from the columns above all along
+// them, and what stands below the rule on both sides of a gutter is larger than they are: the headings of articles side by side,
+// as newspapers part them.
+func (m *bandMerger) isRuledHeading(slabs []pageBand, gutters []span) bool {
+	const larger = 1.15
+	above, slab := slabs[len(slabs)-2], slabs[len(slabs)-1]
+	rule := m.across.longestBetween(above.y1-0.3*m.em, slab.y0+0.3*m.em)
+	if rule.to <= rule.from {
+		return false
+	}
+	isHeading := func(s segment) bool { return s.size >= larger*m.em && s.table == nil }
+	if !slices.ContainsFunc(innerSpans(gutters), func(g span) bool {
+		return slices.ContainsFunc(slab.segments, func(s segment) bool { return isHeading(s) && s.x1 <= g.from }) &&
+			slices.ContainsFunc(slab.segments, func(s segment) bool { return isHeading(s) && s.x0 >= g.to })
+	}) {
+		return false
+	}
+	for _, band := range slabs {
+		for _, s := range band.segments {
+			if s.x0 < rule.from-m.em || s.x1 > rule.to+m.em {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // findTableHead returns the slab at which a table begins whose first rows, above slab end, do not reach over the gutter of the columns above
 // them, as the heads of its columns below two addresses side by side may not: they have more parts than what is above, and room sets them
 // apart from it. It returns end where there is none.
-func findTableHead(c *cutter, slabs []pageBand, first, end int) int {
+func (m *bandMerger) findTableHead(slabs []pageBand, first, end int) int {
 	const rows, parts, apart, near = 4, 4, 0.5, 2.2 // rows at most; parts of the head at least; ems of room above it and below its rows
 	for k := end - 1; k > first && k >= end-rows; k-- {
-		if k+1 < end && slabs[k+1].y0-slabs[k].y1 > near*c.em {
+		if k+1 < end && slabs[k+1].y0-slabs[k].y1 > near*m.em {
 			break
 		}
-		if n := countParts(c, slabs[k]); n >= parts && n > countParts(c, slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*c.em {
+		if n := m.countParts(slabs[k]); n >= parts && n > m.countParts(slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*m.em {
 			return k
 		}
 	}
@@ -19,14 +128,14 @@ func findTableHead(c *cutter, slabs []pageBand, first, end int) int {
 }
 
 // countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are figures.
-func countParts(c *cutter, slab pageBand) int {
+func (m *bandMerger) countParts(slab pageBand) int {
 	const apart, words = 0.6, 2 // ems, of a part
 	parts := 0
 	for _, s := range slab.segments {
 		n, right := 0, math.Inf(-1)
 		for _, w := range s.words {
 			box := rectFromBox(w.GetBbox())
-			if n++; box.x0-right > apart*c.em {
+			if n++; box.x0-right > apart*m.em {
 				parts, n = parts+1, 1
 			}
 			if right = box.x1; n > words || isNumeric(w.GetText()) {
@@ -40,10 +149,10 @@ func countParts(c *cutter, slab pageBand) int {
 // beginsTableAcross reports whether the rows of a table begin below the first of the slabs, set apart from it, that has the gutter of the
 // columns above between its labels and its figures: each of several slabs is a row of one short label left of the gutter and of
 // figures on its right.
-func (c *cutter) beginsTableAcross(slabs []pageBand, gutters []span) bool {
+func (m *bandMerger) beginsTableAcross(slabs []pageBand, gutters []span) bool {
 	const fewest, apart, figures, filled = 4, 0.6, 0.7, 0.75 // rows, ems, shares of what stands on the right and of the width on the left
 	inner := innerSpans(gutters)
-	if len(inner) == 0 || len(slabs) <= fewest || slabs[1].y0-slabs[0].y1 < apart*c.em {
+	if len(inner) == 0 || len(slabs) <= fewest || slabs[1].y0-slabs[0].y1 < apart*m.em {
 		return false
 	}
 	gutter, numbers, others, beside, widest := inner[0], 0, 0, 0, 0.0 // beside: rows with text on the right, as of tables side by side

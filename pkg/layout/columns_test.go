@@ -135,7 +135,7 @@ func TestBracesBelowIndentedCode(t *testing.T) {
 		return out
 	}
 	indented := part(at(80, 60, 8, "painter := forest.century(shadow)"), at(80, 72, 8, "return painter.Close()"))
-	c := cutter{em: 8}
+	c := columnSplitter{gutterJudge{em: 8}}
 	if c.areSeparateColumns(part(at(65, 84, 8, "}"), at(50, 96, 8, "}")), indented, span{69, 80}, 1) {
 		t.Error("braces are a column")
 	}

@@ -49,7 +49,7 @@ const (
 // areContentsColumns reports whether the parts left and right of a gutter are columns of a table of contents: on both
 // sides lines end with the number of a page, the numbers rise from line to line, and those on the right go on
 // where those on the left end. The pages stand apart from their titles, as the cells of a table do.
-func (c *cutter) areContentsColumns(left, right [][]segment) bool {
+func (c columnSplitter) areContentsColumns(left, right [][]segment) bool {
 	if len(left)+len(right) > maxContentsParts {
 		return false
 	}

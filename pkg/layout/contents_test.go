@@ -31,7 +31,7 @@ func TestContentsInColumns(t *testing.T) {
 			t.Parallel()
 			titles, pages := entries(1, tt.left...)
 			others, rest := entries(2, tt.right...)
-			c := cutter{em: 10}
+			c := columnSplitter{gutterJudge{em: 10}}
 			side := func(x float64, titles, pages []string) [][]segment {
 				var out [][]segment
 				for _, part := range [][]*inkstreamv1.Line{down(x, 72, 10, titles...), down(x+150, 72, 10, pages...)} {

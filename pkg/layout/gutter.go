@@ -9,10 +9,13 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
+// columnSplitter tells which gutters of a band lie between columns of text.
+type columnSplitter struct{ gutterJudge }
+
 // splitColumns parts the segments of a band at those of its gutters that lie between columns of text. Gutters within
 // a table part nothing. The columns stand one after the other in the band's own array, for columns within columns
 // must not each take a page's memory.
-func (c *cutter) splitColumns(band pageBand) [][]segment {
+func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 	parts := make([][]segment, len(band.freeSpans)+1)
 	for _, s := range band.segments {
 		i, _ := slices.BinarySearchFunc(band.freeSpans, s.x0, func(g span, x float64) int { return cmp.Compare(g.from, x) })
@@ -69,7 +72,7 @@ func (c *cutter) splitColumns(band pageBand) [][]segment {
 // areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that wraps, the first and
 // another a few words beside most beginnings of that text, and nothing begins elsewhere. Columns of text break off and begin again together so
 // nowhere.
-func (c *cutter) areLabelledRows(parts [][]segment) bool {
+func (c columnSplitter) areLabelledRows(parts [][]segment) bool {
 	const columns, fewest, label, filled, near = 3, 4, 4.0, 0.8, 0.3 // columns and rows at least; words of a label; share of rows; ems
 	if len(parts) < columns {
 		return false
@@ -127,7 +130,7 @@ func beginnings(side []sideLine, pitch float64) []float64 {
 
 // countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to it, as in the gutter of
 // a patent's columns.
-func (c *cutter) countsLinesBeside(column []segment) bool {
+func (c columnSplitter) countsLinesBeside(column []segment) bool {
 	const fewest, step = 4, 5
 	lines := buildSide(column, c.em)
 	for i, l := range lines {
@@ -141,7 +144,7 @@ func (c *cutter) countsLinesBeside(column []segment) bool {
 
 // areTablesSideBySide reports whether the parts left and right of a gutter are tables of their own: both begin with a caption, on one line,
 // or with the same column headings.
-func (c *cutter) areTablesSideBySide(left, right [][]segment) bool {
+func (c columnSplitter) areTablesSideBySide(left, right [][]segment) bool {
 	const rows, columns, parts = 3, 2, 24 // of each table, at least; on both sides, at most
 	if len(left)+len(right) > parts {
 		return false
@@ -172,7 +175,7 @@ type topLine struct {
 }
 
 // topLine returns the first line of parts whose middle stands below a height.
-func (c *cutter) topLine(parts [][]segment, height float64) topLine {
+func (c columnSplitter) topLine(parts [][]segment, height float64) topLine {
 	out := topLine{x0: math.Inf(1), y: math.Inf(1), edge: math.Inf(1)}
 	for _, part := range parts {
 		for i := range part {
@@ -203,7 +206,7 @@ func (c *cutter) topLine(parts [][]segment, height float64) topLine {
 
 // areColumnsWithBlanks reports whether the gutter left of part at parts columns of which one is itself parted by the wide blanks of a
 // few justified lines, which stand one above the other by chance. The column on its left begins at part first.
-func (c *cutter) areColumnsWithBlanks(parts [][]segment, gaps []span, first, at int) bool {
+func (c columnSplitter) areColumnsWithBlanks(parts [][]segment, gaps []span, first, at int) bool {
 	const narrower, widest = 0.5, 1.6 // blanks, in parts of the gutter's width, and in ems
 	isBlank := func(g span) bool {
 		return g.to-g.from < min(narrower*(gaps[at].to-gaps[at].from), widest*c.em)
@@ -287,7 +290,7 @@ const minColumnWidth = 3
 
 // areSeparateColumns reports whether the segments left and right of a gutter are columns that are read one after the
 // other, and not the cells of rows that are read across.
-func (c *cutter) areSeparateColumns(left, right []segment, gap span, gutters int) bool {
+func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutters int) bool {
 	l, r := measureColumn(left), measureColumn(right)
 	rows := min(l.rows, r.rows)
 	leftLines, rightLines := buildSide(left, c.em), buildSide(right, c.em)

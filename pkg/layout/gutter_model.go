@@ -33,25 +33,34 @@ type GutterSample struct {
 	Column bool
 }
 
+// gutterJudge tells gutters between columns from gaps within a table or a line.
+type gutterJudge struct {
+	em      float64
+	rulings rulingSet
+	// judge decides in the place of the model, if it is set.
+	judge  func(GutterSample) bool
+	inPart bool // a part of a band is looked at by itself
+}
+
 // isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
 // other, and not to the cells of rows, which are read across.
-func (c *cutter) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
-	if c.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, c.em) || areEndsOfRows(left, right, c.em) {
+func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
+	if j.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, j.em) || areEndsOfRows(left, right, j.em) {
 		return false // the rest of a table
 	}
-	if c.isWithinFramedRows(left, right, gap) {
+	if j.isWithinFramedRows(left, right, gap) {
 		return false
 	}
 	if gutters > 1 && beginsNumberedLines(left, right) {
 		return true
 	}
-	f := measureGutter(left, right, gutterContext{gap: gap, across: c.across, down: c.down, gutters: gutters,
-		em: c.em})
-	column := gutterModel().Probability(f[:]) >= c.requiredProbability()
-	if c.judge != nil {
-		s := newGutterSample(f, left, right, c.em)
+	f := measureGutter(left, right, gutterContext{gap: gap, across: j.rulings.across, down: j.rulings.down, gutters: gutters,
+		em: j.em})
+	column := gutterModel().Probability(f[:]) >= j.requiredProbability()
+	if j.judge != nil {
+		s := newGutterSample(f, left, right, j.em)
 		s.Column = column
-		return c.judge(s)
+		return j.judge(s)
 	}
 	return column
 }
@@ -102,9 +111,9 @@ func areFiguresOfRows(figures, others []sideLine, em float64) bool {
 
 // isWithinFramedRows reports whether lines are drawn over the whole width of both sides, above and below rows of a word or
 // two that are level with each other: a gap within a table.
-func (c *cutter) isWithinFramedRows(left, right []sideLine, gap span) bool {
+func (j *gutterJudge) isWithinFramedRows(left, right []sideLine, gap span) bool {
 	const mostWords, fewestRows = 2.5, 3
-	level, _ := matchSides(left, right, c.em)
+	level, _ := matchSides(left, right, j.em)
 	if level < fewestRows || 5*level < 4*max(len(left), len(right)) {
 		return false
 	}
@@ -120,12 +129,12 @@ func (c *cutter) isWithinFramedRows(left, right []sideLine, gap span) bool {
 		return false
 	}
 	above, below := false, false
-	for _, r := range c.across {
+	for _, r := range j.rulings.across {
 		if r.from > gap.from || r.to < gap.to || min(r.to, area.x1)-max(r.from, area.x0) < 0.9*area.width() {
 			continue
 		}
-		above = above || r.at > area.y0-2*c.em && r.at < area.y0+0.5*c.em
-		below = below || r.at > area.y1-0.5*c.em && r.at < area.y1+2*c.em
+		above = above || r.at > area.y0-2*j.em && r.at < area.y0+0.5*j.em
+		below = below || r.at > area.y1-0.5*j.em && r.at < area.y1+2*j.em
 	}
 	return above && below
 }
@@ -193,8 +202,8 @@ func isDisplayBeside(display, lines []sideLine) bool {
 
 // requiredProbability returns how sure the model has to be of a gutter between columns: surer of one in a part of a band,
 // which may be a table's.
-func (c *cutter) requiredProbability() float64 {
-	if c.inPart {
+func (j *gutterJudge) requiredProbability() float64 {
+	if j.inPart {
 		return 0.75
 	}
 	return 0.5

@@ -127,7 +127,7 @@ func TestRowsArePartedIntoNoMoreThanMostCells(t *testing.T) {
 			w := &inkstreamv1.Word{Text: fmt.Sprint(100 + i), Bbox: rect{0, y, 20, y + 10}.toBox()}
 			tab.cells[0].segments = append(tab.cells[0].segments, newSegment([]*inkstreamv1.Word{w}, 0))
 		}
-		tab.splitRuledRows(10)
+		ruledTable{table: tab, em: 10}.splitRuledRows()
 		if tab.rows != tt.rows || len(tab.cells) > tt.numbers+tt.columns {
 			t.Errorf("%d numbers in %d columns: %d rows and %d cells, want %d rows", tt.numbers, tt.columns, tab.rows,
 				len(tab.cells), tt.rows)

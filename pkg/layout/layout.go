@@ -127,8 +127,8 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	t := rotation(g.angle)
 	em := medianTypeSize(g.lines, t)
 	area := textArea{lines: g.lines, r: collectRulings(a.page.GetRulings(), t)}
-	al := aligner{em: em, style: &styles{fonts: a.style.fonts, rotation: t, em: em}, disabled: !a.opts.Tables || !tables,
-		judge: a.judge.Table}
+	style := &styles{fonts: a.style.fonts, rotation: t, em: em}
+	al := aligner{textSetting: textSetting{em: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
 	al.style.findRunIns(g.lines)
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
@@ -162,9 +162,7 @@ func (a *arranger) arrangeArea(area *textArea, al aligner, angle int32) []*inkst
 		blocks := a.arrangeArea(&in, inner, angle)
 		area.tables = append(area.tables, &table{rect: frame, framed: blocks})
 	}
-	if !al.disabled {
-		al.across = area.r.across
-	}
+	al.across = area.r.across
 	rest := al.em
 	if len(area.tables) > 0 {
 		rest = medianTypeSize(area.lines, t) // tables are often set in smaller type
@@ -176,7 +174,7 @@ func (a *arranger) arrangeArea(area *textArea, al aligner, angle int32) []*inkst
 	if len(segments) == 0 {
 		return nil
 	}
-	c := cutter{em: al.em, across: area.r.across, down: area.r.down, pictures: collectPictures(a.page, t), judge: a.judge.Gutter}
+	c := cutter{gutterJudge: gutterJudge{em: al.em, rulings: area.r, judge: a.judge.Gutter}, pictures: collectPictures(a.page, t)}
 	c.cutRegion(c.splitAtGutters(joinSegments(segments, al.em), t), area.depth)
 	var blocks []*inkstreamv1.Block
 	for _, leaf := range c.leaves {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -11,7 +12,10 @@ import (
 type ruling struct{ at, from, to float64 }
 
 // rulingSet are the lines drawn on a page, each put together of its pieces.
-type rulingSet struct{ across, down []ruling }
+type rulingSet struct {
+	across rulingsAcross
+	down   []ruling // from left to right
+}
 
 const (
 	// maxRulingOffset is how far apart, in points, two pieces of one line may lie: the edges of neighbouring cells are
@@ -163,4 +167,82 @@ func coversStretch(lines []ruling, at, from, to float64) bool {
 		}
 	}
 	return covered >= 0.6*(to-from)
+}
+
+// rulingsAcross are the lines drawn across a page, from top to bottom.
+type rulingsAcross []ruling
+
+// hasBetween reports whether a line runs between two rows, along most of their width.
+func (l rulingsAcross) hasBetween(y0, y1, x0, x1 float64) bool {
+	for _, r := range l[l.indexAt(y0-1.5):] {
+		if r.at > y1+1.5 {
+			return false
+		}
+		if min(r.to, x1)-max(r.from, x0) >= 0.6*(x1-x0) {
+			return true
+		}
+	}
+	return false
+}
+
+// longestBetween returns the longest line between two heights; one of no length if there is none.
+func (l rulingsAcross) longestBetween(top, bottom float64) (longest ruling) {
+	for _, r := range l[l.indexAt(top):] {
+		if r.at > bottom {
+			break
+		}
+		if r.to-r.from > longest.to-longest.from {
+			longest = r
+		}
+	}
+	return longest
+}
+
+// indexAt returns the place of the first line that is no higher than y.
+func (l rulingsAcross) indexAt(y float64) int {
+	i, _ := slices.BinarySearchFunc(l, y, func(r ruling, y float64) int { return cmp.Compare(r.at, y) })
+	return i
+}
+
+// enclose reports whether lines run above and below an area.
+func (l rulingsAcross) enclose(area rect, em float64) bool {
+	return l.hasBetween(area.y0-1.5*em, area.y0+0.5*em, area.x0, area.x1) &&
+		l.hasBetween(area.y1-0.5*em, area.y1+1.5*em, area.x0, area.x1)
+}
+
+// countWithin counts the lines that are drawn across most of an area.
+func (l rulingsAcross) countWithin(area rect, em float64) float64 {
+	n := 0.0
+	for _, r := range l {
+		if r.at > area.y0-em && r.at < area.y1+em && min(r.to, area.x1)-max(r.from, area.x0) >= 0.6*area.width() {
+			n++
+		}
+	}
+	return n
+}
+
+// breakAt reports whether the lines of an area end left of a gap and begin again right of it, at several heights, and none runs on.
+func (l rulingsAcross) breakAt(area rect, gap span, em float64) bool {
+	const fewest = 2
+	var ends, begins []float64
+	for _, r := range l {
+		if r.at < area.y0-em || r.at > area.y1+em || r.to < area.x0 || r.from > area.x1 {
+			continue
+		}
+		switch middle := (gap.from + gap.to) / 2; {
+		case r.from < gap.from && r.to > gap.to:
+			return false
+		case r.to < middle || r.to < gap.to && r.from < gap.from:
+			ends = append(ends, r.at)
+		default:
+			begins = append(begins, r.at)
+		}
+	}
+	pairs := 0
+	for _, y := range ends {
+		if slices.ContainsFunc(begins, func(other float64) bool { return math.Abs(other-y) < 1 }) {
+			pairs++
+		}
+	}
+	return pairs >= fewest
 }

@@ -176,15 +176,15 @@ func (r *stripRow) narrowStrip(s span, em float64) (next span, both, ok bool) {
 
 // splitAtGutters parts segments that reach over the gutter between two columns, where that is no wider than a blank of
 // a justified line.
-func (c *cutter) splitAtGutters(segments []segment, t rotation) []segment {
-	rows := newStripRows(segments, c.em, t)
+func (j *gutterJudge) splitAtGutters(segments []segment, t rotation) []segment {
+	rows := newStripRows(segments, j.em, t)
 	cuts := map[*inkstreamv1.Word]bool{} // the words that begin a segment
-	for _, s := range findStrips(rows, c.em) {
-		if !c.crossesSegment(rows, s) {
+	for _, s := range findStrips(rows, j.em) {
+		if !s.crossesSegment(rows) {
 			continue
 		}
-		left, right := c.stripSides(rows, s, t)
-		if !c.isColumnGutter(left, right, s.span, 1) {
+		left, right := s.sides(rows, j.em, t)
+		if !j.isColumnGutter(left, right, s.span, 1) {
 			continue
 		}
 		for _, row := range s.crossingRows(rows) {
@@ -225,7 +225,7 @@ func numberSegments(segments []segment) []segment {
 }
 
 // crossesSegment reports whether a segment reaches over the strip in some of its rows.
-func (c *cutter) crossesSegment(rows []stripRow, s strip) bool {
+func (s *strip) crossesSegment(rows []stripRow) bool {
 	return slices.ContainsFunc(s.both, func(i int) bool { return rows[i].crosses(s.span) })
 }
 
@@ -271,8 +271,8 @@ func (r *stripRow) gapAt(s span) int {
 	return 0
 }
 
-// stripSides returns the lines of text left and right of a strip, as far as the next wide gap.
-func (c *cutter) stripSides(rows []stripRow, s strip, t rotation) (left, right []sideLine) {
+// sides returns the lines of text left and right of a strip, as far as the next wide gap.
+func (s *strip) sides(rows []stripRow, em float64, t rotation) (left, right []sideLine) {
 	for _, i := range s.both {
 		row := &rows[i]
 		at := row.gapAt(s.span)
@@ -280,10 +280,10 @@ func (c *cutter) stripSides(rows []stripRow, s strip, t rotation) (left, right [
 			continue
 		}
 		from, to := at-1, at+1
-		for from > 0 && row.words[from].x0-row.words[from-1].x1 < wideGap*c.em && row.words[from-1].word != nil {
+		for from > 0 && row.words[from].x0-row.words[from-1].x1 < wideGap*em && row.words[from-1].word != nil {
 			from--
 		}
-		for to < len(row.words) && row.words[to].x0-row.words[to-1].x1 < wideGap*c.em && row.words[to].word != nil {
+		for to < len(row.words) && row.words[to].x0-row.words[to-1].x1 < wideGap*em && row.words[to].word != nil {
 			to++
 		}
 		if row.words[at-1].word == nil || row.words[at].word == nil {

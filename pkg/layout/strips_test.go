@@ -158,12 +158,12 @@ func TestFramedRows(t *testing.T) {
 	}
 	left, right := side(72, "Coast", "Statement", "Quiet river", "Sentence"), side(250, "member", "report", "exhibition", "payment")
 	gap := span{130, 250}
-	framed := cutter{em: 10, across: []ruling{{at: 68, from: 70, to: 330}, {at: 125, from: 70, to: 330}}}
+	framed := gutterJudge{em: 10, rulings: rulingSet{across: []ruling{{at: 68, from: 70, to: 330}, {at: 125, from: 70, to: 330}}}}
 	if !framed.isWithinFramedRows(left, right, gap) {
 		t.Error("words in rows between two lines are no table's")
 	}
 	for name, across := range map[string][]ruling{"none": nil, "one": {{at: 68, from: 70, to: 330}}, "two short ones": {{at: 68, from: 70, to: 120}, {at: 125, from: 70, to: 120}}} {
-		if c := (&cutter{em: 10, across: across}); c.isWithinFramedRows(left, right, gap) {
+		if j := (&gutterJudge{em: 10, rulings: rulingSet{across: across}}); j.isWithinFramedRows(left, right, gap) {
 			t.Errorf("lines: %s: the rows are a table's", name)
 		}
 	}

@@ -51,9 +51,16 @@ type cellText struct {
 	first, last rune
 }
 
+// tableCandidate is rows and columns that may be a table.
+type tableCandidate struct {
+	textSetting
+	*table
+	several int // rows with text in several places
+}
+
 // standsBesideText reports whether an outer column is no part of a table, and so the other columns are none: it hardly
 // shares a row with them, or stands beside few lines of the only other one.
-func (t *table) standsBesideText() bool {
+func (t *tableCandidate) standsBesideText() bool {
 	filled, inLast := make([]int, t.rows), 0
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -84,7 +91,7 @@ func (t *table) standsBesideText() bool {
 
 // headsTextsBeside reports whether the columns begin with lines of larger or bolder type, and one goes on with those in a row where the text
 // of another has begun: they are texts side by side, each with its heading.
-func (a *aligner) headsTextsBeside(t *table) bool {
+func (t *tableCandidate) headsTextsBeside() bool {
 	const larger = 1.05
 	last := make([]*inkstreamv1.Word, t.columns) // the first word at the foot of a column
 	for i := range t.cells {                     // from top to bottom
@@ -96,7 +103,7 @@ func (a *aligner) headsTextsBeside(t *table) bool {
 		head, text := c.segments[0].words[0], last[c.column]
 		switch {
 		case begun[c.column] > 0:
-		case head.GetSize() > larger*text.GetSize() && text.GetSize() > 0 || a.style.fontStyleOf(head).bold && !a.style.fontStyleOf(text).bold:
+		case head.GetSize() > larger*text.GetSize() && text.GetSize() > 0 || t.style.fontStyleOf(head).bold && !t.style.fontStyleOf(text).bold:
 			headed[c.column] = c.row + 1
 		default:
 			begun[c.column] = c.row + 1
@@ -107,7 +114,7 @@ func (a *aligner) headsTextsBeside(t *table) bool {
 
 // hasLabelledRows reports whether room sets the rows of a table apart, in three columns or more of which the first and another hold a few
 // words in nearly every row: its text wraps, as that of columns does, but no columns of text break off and begin again together so.
-func (t *table) hasLabelledRows() bool {
+func (t *tableCandidate) hasLabelledRows() bool {
 	const columns, rows, words, filled = 3, 4, 4.0, 0.8 // at least; words of a label at most, on average
 	if t.rowDistance == 0 || t.columns < columns || t.rows < rows {
 		return false
@@ -134,25 +141,25 @@ func (t *table) hasLabelledRows() bool {
 	return cells[0] >= filled*float64(t.rows) && labels > 1
 }
 
-// judgeTable reports whether rows and columns are a table.
-func (a *aligner) judgeTable(t *table, several int) bool {
-	if t.standsBesideText() || a.headsTextsBeside(t) {
+// isTable reports whether rows and columns are a table. The judge, if there is one, decides in the place of the model.
+func (t *tableCandidate) isTable(judge func(TableSample) bool) bool {
+	if t.standsBesideText() || t.headsTextsBeside() {
 		return false
 	}
-	features := a.measureTable(t, several)
+	features := t.measure()
 	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows()
-	if a.judge == nil {
+	if judge == nil {
 		return is
 	}
 	s := TableSample{Features: features, Table: is}
 	for i := range t.cells {
 		s.Words = append(s.Words, segmentWords(t.cells[i].segments)...)
 	}
-	return a.judge(s)
+	return judge(s)
 }
 
-// measureTable measures rows and columns that may be a table, in the order of tableFeatureNames.
-func (a *aligner) measureTable(t *table, several int) []float64 {
+// measure measures rows and columns that may be a table, in the order of tableFeatureNames.
+func (t *tableCandidate) measure() []float64 {
 	cells := make([]cellText, len(t.cells))
 	columns := make([][]cellText, t.columns) // cells of one column, from top to bottom
 	for i := range t.cells {
@@ -169,16 +176,16 @@ func (a *aligner) measureTable(t *table, several int) []float64 {
 		ends += share(c.last == '.' || c.last == '!' || c.last == '?', n)
 		singles += share(c.words == 1, n)
 	}
-	by := a.measureTableColumns(columns)
+	by := t.measureColumns(columns)
 	pitch, widest, lone := t.measurePitch()
 	framed := 0.0
-	if a.isTableFramed(t) {
+	if t.across.enclose(t.rect, t.em) {
 		framed = 1
 	}
 	return []float64{
-		float64(t.rows), float64(t.columns), float64(several) / float64(max(1, t.rows)), words / n, by.wordiest, by.figures, by.mostFigures,
-		by.inLine / n, framed, a.rulesWithin(t) / float64(max(1, t.rows)), by.runsOn, by.breaks, capitals, ends, singles,
-		min(t.leastGap(columns)/a.em, 20), min(pitch/a.em, 10), min(widest/a.em, 10), n / float64(max(1, t.rows*t.columns)), by.fill,
+		float64(t.rows), float64(t.columns), float64(t.several) / float64(max(1, t.rows)), words / n, by.wordiest, by.figures, by.mostFigures,
+		by.inLine / n, framed, t.across.countWithin(t.rect, t.em) / float64(max(1, t.rows)), by.runsOn, by.breaks, capitals, ends, singles,
+		min(t.leastGap(columns)/t.em, 20), min(pitch/t.em, 10), min(widest/t.em, 10), n / float64(max(1, t.rows*t.columns)), by.fill,
 		by.alignedRight, float64(len(columns[0])) / float64(max(1, t.rows)), t.typeSizeRatio(), lone / float64(max(1, t.rows)), words,
 	}
 }
@@ -199,7 +206,7 @@ type tableColumnStats struct {
 	runsOn, breaks, fill, alignedRight     float64
 }
 
-func (a *aligner) measureTableColumns(columns [][]cellText) tableColumnStats {
+func (t *tableCandidate) measureColumns(columns [][]cellText) tableColumnStats {
 	var s tableColumnStats
 	figures, others, pairs := 0.0, 0.0, 0.0
 	for j, column := range columns {
@@ -229,9 +236,9 @@ func (a *aligner) measureTableColumns(columns [][]cellText) tableColumnStats {
 		}
 		n := float64(len(column))
 		s.wordiest, s.mostFigures = max(s.wordiest, words/n), max(s.mostFigures, numbers/n)
-		s.inLine += float64(countAlignedBoxes(boxes, 0.6*a.em))
+		s.inLine += float64(countAlignedBoxes(boxes, 0.6*t.em))
 		s.fill += width / n / max(widest, 1) / float64(len(columns))
-		s.alignedRight += share(alignedShare(rights, 0.15*a.em) > alignedShare(lefts, 0.15*a.em), float64(len(columns)))
+		s.alignedRight += share(alignedShare(rights, 0.15*t.em) > alignedShare(lefts, 0.15*t.em), float64(len(columns)))
 		if j > 0 {
 			figures, others = figures+numbers, others+n-numbers
 		}
@@ -242,7 +249,7 @@ func (a *aligner) measureTableColumns(columns [][]cellText) tableColumnStats {
 }
 
 // measurePitch returns the usual distance from one row to the next, the widest, and how many rows have one cell.
-func (t *table) measurePitch() (usual, widest, lone float64) {
+func (t *tableCandidate) measurePitch() (usual, widest, lone float64) {
 	tops, filled := make([]float64, t.rows), make([]int, t.rows)
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -262,7 +269,7 @@ func (t *table) measurePitch() (usual, widest, lone float64) {
 }
 
 // leastGap returns the width of the narrowest gap between neighbouring columns.
-func (t *table) leastGap(columns [][]cellText) float64 {
+func (t *tableCandidate) leastGap(columns [][]cellText) float64 {
 	least, right, seen := 20*maxCoordinate, 0.0, false
 	for _, column := range columns {
 		if len(column) == 0 {
@@ -281,7 +288,7 @@ func (t *table) leastGap(columns [][]cellText) float64 {
 }
 
 // typeSizeRatio returns how many times as large the largest type of a cell is as the smallest.
-func (t *table) typeSizeRatio() float64 {
+func (t *tableCandidate) typeSizeRatio() float64 {
 	var sizes []float64
 	for i := range t.cells {
 		for _, s := range t.cells[i].segments {
@@ -294,17 +301,6 @@ func (t *table) typeSizeRatio() float64 {
 		return 1
 	}
 	return min(slices.Max(sizes)/slices.Min(sizes), 10)
-}
-
-// rulesWithin counts the lines that are drawn across most of a table.
-func (a *aligner) rulesWithin(t *table) float64 {
-	n := 0.0
-	for _, r := range a.across {
-		if r.at > t.y0-a.em && r.at < t.y1+a.em && min(r.to, t.x1)-max(r.from, t.x0) >= 0.6*t.width() {
-			n++
-		}
-	}
-	return n
 }
 
 // TableFeatureNames returns the names of the features, in order.

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// splitBesideTables returns the tables that stand side by side in what looks like one: the lines across end and begin again between them, or
+// splitSideBySide returns the tables that stand side by side in what looks like one: the lines across end and begin again between them, or
 // the columns right of a gap hold the same as those on its left, labels and then figures.
-func (a *aligner) splitBesideTables(t *table) []*table {
+func (t *table) splitSideBySide(in textSetting) []*table {
 	const fewest = 2 // columns of a table
 	kinds := t.figureColumns()
 	var at []int
 	for j := fewest; j+fewest <= t.columns; j++ {
-		if gap, free := t.columnGap(j); free && !kinds[j] && a.breakRules(t, gap) {
+		if gap, free := t.columnGap(j); free && !kinds[j] && in.across.breakAt(t.rect, gap, in.em) {
 			at = append(at, j)
 		}
 	}
@@ -69,32 +69,6 @@ func (t *table) columnGap(column int) (span, bool) {
 		}
 	}
 	return gap, gap.to > gap.from
-}
-
-// breakRules reports whether lines across a table end left of a gap and begin again right of it, at several heights, and none runs on.
-func (a *aligner) breakRules(t *table, gap span) bool {
-	const fewest = 2
-	var ends, begins []float64
-	for _, r := range a.across {
-		if r.at < t.y0-a.em || r.at > t.y1+a.em || r.to < t.x0 || r.from > t.x1 {
-			continue
-		}
-		switch middle := (gap.from + gap.to) / 2; {
-		case r.from < gap.from && r.to > gap.to:
-			return false
-		case r.to < middle || r.to < gap.to && r.from < gap.from:
-			ends = append(ends, r.at)
-		default:
-			begins = append(begins, r.at)
-		}
-	}
-	pairs := 0
-	for _, y := range ends {
-		if slices.ContainsFunc(begins, func(other float64) bool { return math.Abs(other-y) < 1 }) {
-			pairs++
-		}
-	}
-	return pairs >= fewest
 }
 
 // findRepeatedColumns returns before which columns the same kinds of columns begin again: labels with two columns of figures or more, or with

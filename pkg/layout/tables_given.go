@@ -28,7 +28,11 @@ func findGivenTables(lines []inputLine, regions []*inkstreamv1.Region, t rotatio
 		if looks -= words * len(tab.cells); looks < 0 {
 			break
 		}
-		left := tab.takeGivenWords(lines, t)
+		left := make([]inputLine, 0, len(lines))
+		filler := cellFiller{table: tab, rotation: t, cellAt: tab.findGivenCell}
+		for _, line := range lines {
+			left = filler.takeLine(left, line)
+		}
 		tab.trimEmptyCells()
 		if len(tab.cells) < 2 || tab.rows*tab.columns < 2 {
 			continue
@@ -74,37 +78,6 @@ func newGivenTable(region *inkstreamv1.Region, t rotation) *table {
 		return nil
 	}
 	return tab
-}
-
-// takeGivenWords puts the words whose middles stand in cells into them, and returns the lines of what is left.
-func (t *table) takeGivenWords(lines []inputLine, tn rotation) []inputLine {
-	left := make([]inputLine, 0, len(lines))
-	order := 0
-	for _, line := range lines {
-		rtl, start, cell := isRightToLeft(line.words), 0, -1
-		flush := func(end int) {
-			words := line.words[start:end:end]
-			switch {
-			case len(words) == 0:
-			case cell < 0:
-				left = append(left, inputLine{words, line.angle})
-			default:
-				s := newSegment(words, tn)
-				s.order, s.rtl = order, rtl
-				order++
-				t.cells[cell].segments = append(t.cells[cell].segments, s)
-			}
-			start = end
-		}
-		for i, w := range line.words {
-			if now := t.findGivenCell(tn.rotateRect(rectFromBox(w.GetBbox()))); now != cell {
-				flush(i)
-				cell = now
-			}
-		}
-		flush(len(line.words))
-	}
-	return left
 }
 
 // findGivenCell returns the cell that the middle of a box stands in; -1 if it stands in none.

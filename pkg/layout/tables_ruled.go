@@ -35,23 +35,23 @@ func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]
 		if g == nil {
 			continue
 		}
-		tab := g.buildTable()
+		tab := ruledTable{g.buildTable(), g, t, em}
 		near, words := tab.stripsNear(strips)
 		if looks -= words; looks < 0 {
 			break
 		}
-		rest, taken := tab.takeWords(near, g, t)
+		rest, taken := tab.takeWords(near)
 		if takes -= taken; takes < 0 {
 			break
 		}
-		tab.splitSpanningCells(g, t, em)
-		tab.splitRuledRows(em)
+		tab.splitSpanningCells()
+		tab.splitRuledRows()
 		tab.trimEmptyCells()
-		if !tab.isPlausible() || hasLineNumbers(tab) {
+		if !tab.isPlausible() || hasLineNumbers(tab.table) {
 			continue
 		}
 		tab.findHeader()
-		tables = append(tables, tab)
+		tables = append(tables, tab.table)
 		for i, s := range near {
 			s.remaining = rest[i]
 		}
@@ -88,8 +88,16 @@ func newLineStrips(lines []inputLine, t rotation) ([]lineStrip, int) {
 	return strips, words
 }
 
+// ruledTable is a table in the making that a grid of lines rules.
+type ruledTable struct {
+	*table
+	grid     *lattice
+	rotation rotation
+	em       float64
+}
+
 // stripsNear returns the strips that may have words in the table, and how many words those have.
-func (t *table) stripsNear(strips []lineStrip) (near []*lineStrip, words int) {
+func (t ruledTable) stripsNear(strips []lineStrip) (near []*lineStrip, words int) {
 	for i := range strips {
 		s := &strips[i]
 		if spanDistance(s.area.x0, s.area.x1, t.x0, t.x1) <= 0 && spanDistance(s.area.y0, s.area.y1, t.y0, t.y1) <= 0 {
@@ -212,7 +220,7 @@ func (g *lattice) cellExtent(r, c int, taken []bool) (w, h int) {
 
 // takeWords puts the words that stand in the table into its cells, and returns what is left of each strip, and how
 // many words it took.
-func (t *table) takeWords(strips []*lineStrip, g *lattice, tn rotation) (rest [][]inputLine, taken int) {
+func (t ruledTable) takeWords(strips []*lineStrip) (rest [][]inputLine, taken int) {
 	at := make([]int, t.rows*t.columns)
 	for i := range t.cells {
 		c := &t.cells[i]
@@ -223,11 +231,16 @@ func (t *table) takeWords(strips []*lineStrip, g *lattice, tn rotation) (rest []
 		}
 	}
 	rest = make([][]inputLine, len(strips))
-	order := 0
+	filler := cellFiller{table: t.table, rotation: t.rotation, cellAt: func(box rect) int {
+		if r, c, ok := t.grid.findCell(box); ok {
+			return at[r*t.columns+c]
+		}
+		return -1
+	}}
 	for i, s := range strips {
 		for _, line := range s.remaining {
 			taken += len(line.words)
-			rest[i] = t.takeLineWords(rest[i], line, g, tn, at, &order)
+			rest[i] = filler.takeLine(rest[i], line)
 		}
 		for _, line := range rest[i] {
 			taken -= len(line.words)
@@ -236,11 +249,18 @@ func (t *table) takeWords(strips []*lineStrip, g *lattice, tn rotation) (rest []
 	return rest, taken
 }
 
-// takeLineWords puts the words of a line into the cells that they stand in, and appends the others to the rest. At
-// each place of the grid, at tells the cell; order counts the segments.
-func (t *table) takeLineWords(rest []inputLine, line inputLine, g *lattice, tn rotation, at []int,
-	order *int) []inputLine {
-	rtl, start, cell := isRightToLeft(line.words), 0, -2
+// cellFiller puts words into the cells of a table that they stand in.
+type cellFiller struct {
+	table    *table
+	rotation rotation
+	// cellAt returns the cell that a box stands in; -1 if it stands in none.
+	cellAt func(box rect) int
+	order  int // of the next segment
+}
+
+// takeLine puts the words of a line into the cells that they stand in, and appends the others to the rest.
+func (f *cellFiller) takeLine(rest []inputLine, line inputLine) []inputLine {
+	rtl, start, cell := isRightToLeft(line.words), 0, -1
 	flush := func(end int) {
 		words := line.words[start:end:end]
 		switch {
@@ -248,19 +268,15 @@ func (t *table) takeLineWords(rest []inputLine, line inputLine, g *lattice, tn r
 		case cell < 0:
 			rest = append(rest, inputLine{words, line.angle})
 		default:
-			s := newSegment(words, tn)
-			s.order, s.rtl = *order, rtl
-			*order++
-			t.cells[cell].segments = append(t.cells[cell].segments, s)
+			s := newSegment(words, f.rotation)
+			s.order, s.rtl = f.order, rtl
+			f.order++
+			f.table.cells[cell].segments = append(f.table.cells[cell].segments, s)
 		}
 		start = end
 	}
 	for i, w := range line.words {
-		now := -1
-		if r, c, ok := g.findCell(tn.rotateRect(rectFromBox(w.GetBbox()))); ok {
-			now = at[r*t.columns+c]
-		}
-		if now != cell {
+		if now := f.cellAt(f.rotation.rotateRect(rectFromBox(w.GetBbox()))); now != cell {
 			flush(i)
 			cell = now
 		}
@@ -281,7 +297,7 @@ func (g *lattice) findCell(b rect) (row, column int, ok bool) {
 
 // splitSpanningCells parts cells that reach over several columns for want of lines between them, where their text
 // stands apart as the columns do. No more cells come of it than the grid has.
-func (t *table) splitSpanningCells(g *lattice, tn rotation, em float64) {
+func (t ruledTable) splitSpanningCells() {
 	for i := range t.cells {
 		c := &t.cells[i]
 		if c.columnSpan < 2 || len(c.segments) == 0 {
@@ -292,9 +308,9 @@ func (t *table) splitSpanningCells(g *lattice, tn rotation, em float64) {
 		for k := range parts {
 			parts[k] = whole
 			parts[k].column, parts[k].columnSpan, parts[k].segments = whole.column+k, 1, nil
-			parts[k].x0, parts[k].x1 = g.xs[whole.column+k], g.xs[whole.column+k+1]
+			parts[k].x0, parts[k].x1 = t.grid.xs[whole.column+k], t.grid.xs[whole.column+k+1]
 		}
-		if !distributeSegments(parts, whole.segments, tn, em) {
+		if !distributeSegments(parts, whole.segments, t.rotation, t.em) {
 			continue
 		}
 		t.cells[i] = parts[0]
@@ -338,7 +354,7 @@ func distributeSegments(parts []tableCell, segments []segment, tn rotation, em f
 // splitRuledRows parts the rows of a table that has lines between its columns but not between all of its rows: where
 // a column holds several numbers one below the other, each is a row, for numbers do not wrap; a range of them may. A
 // row that would make more than maxGridCells of the table's cells stays whole.
-func (t *table) splitRuledRows(em float64) {
+func (t ruledTable) splitRuledRows() {
 	starts := make([][]int, t.rows) // the cells that begin in each row
 	reached := make([]bool, t.rows) // by a cell of several rows
 	for i := range t.cells {
@@ -353,8 +369,8 @@ func (t *table) splitRuledRows(em float64) {
 	for r, cells := range starts {
 		var at []float64
 		if !reached[r] {
-			if at = t.findRowStarts(cells, em); len(at) < 2 {
-				if at = t.findRowGaps(cells, em); ruled >= severalRuledRows && len(at) <= mostCellLines {
+			if at = t.findRowStarts(cells); len(at) < 2 {
+				if at = t.findRowGaps(cells); ruled >= severalRuledRows && len(at) <= mostCellLines {
 					at = nil // lines part the rows, and between those the cells have lines of text
 				}
 			}
@@ -381,13 +397,13 @@ func (t *table) splitRuledRows(em float64) {
 // findRowStarts returns where the rows within one ruled row begin: at the lines of the column with the most numbers,
 // and at lines of text that stand as far from the line before as rows do. There are none if no column holds but
 // numbers.
-func (t *table) findRowStarts(cells []int, em float64) []float64 {
+func (t ruledTable) findRowStarts(cells []int) []float64 {
 	const pair = 2 // figures in the first column alone that may be the two ends of a range
 	var at, others []float64
 	firstOnly := true
 	for _, i := range cells {
 		c := &t.cells[i]
-		rows := leaf{slices.Clone(c.segments)}.buildRows(em)
+		rows := leaf{slices.Clone(c.segments)}.buildRows(t.em)
 		figures := len(rows) > 0
 		mids := make([]float64, len(rows))
 		for k, row := range rows {
@@ -438,7 +454,7 @@ func mergeDistantPlaces(at, others []float64, far float64) []float64 {
 
 // findRowGaps returns where rows within one ruled row begin that are set apart by room: all columns are free there,
 // and the first column's text and that of others begins again on one line.
-func (t *table) findRowGaps(cells []int, em float64) []float64 {
+func (t ruledTable) findRowGaps(cells []int) []float64 {
 	const runsOn = 0.25 // of the lines of the first column, which are text and no labels then
 	type textLine struct {
 		rect
@@ -451,7 +467,7 @@ func (t *table) findRowGaps(cells []int, em float64) []float64 {
 		if c.columnSpan > 1 {
 			return nil
 		}
-		for _, row := range (leaf{slices.Clone(c.segments)}).buildRows(em) {
+		for _, row := range (leaf{slices.Clone(c.segments)}).buildRows(t.em) {
 			lines = append(lines, textLine{row.rect, c.column == 0})
 			if c.column == 0 {
 				labels++
@@ -468,7 +484,7 @@ func (t *table) findRowGaps(cells []int, em float64) []float64 {
 	at := []float64{lines[0].centerY()}
 	reach := lines[0].y1
 	for i, l := range lines[1:] {
-		if l.y0-reach > 0.4*em {
+		if l.y0-reach > 0.4*t.em {
 			first, others := false, false
 			for _, o := range lines[i+1:] {
 				if o.y0 > l.centerY() {

@@ -2,9 +2,175 @@ package layout
 
 import (
 	"math"
-	"slices"
 	"strings"
 )
+
+const (
+	// minRunGap is the least room, in ems, above a row at which a run of rows is parted, minRunGapRatio how many times the
+	// usual room between its rows that is.
+	minRunGap, minRunGapRatio = 1.2, 2
+	// minSplitRows is how many rows with text in several places a part has at least.
+	minSplitRows = 3
+	// maxSplitPlaces is at how many places a run is tried to be parted.
+	maxSplitPlaces = 32
+)
+
+// tableRuns finds the runs of a leaf's rows that may be tables.
+type tableRuns struct {
+	textSetting
+	rows []tableLine
+}
+
+// findRun returns the rows that may be a table around row i, which has text in several places; none before
+// start. Rows with text in one place belong to it between others: headings of groups, and what a cell's text wraps
+// to.
+func (r *tableRuns) findRun(i, start int) (first, end int) {
+	rows := r.rows
+	x0, x1 := rows[i].x0, rows[i].x1
+	end = i + 1
+	singles, wide := 0, 0
+	last := end
+	for ; end < len(rows) && (end-last < 4 || r.continuesCell(rows[last-1], rows[end-1])); end++ {
+		prev, cur := rows[end-1], rows[end]
+		gap := cur.y0 - prev.y1
+		limit := 2.2
+		if cur.several && prev.several {
+			limit = 3.5
+		}
+		if gap > limit*r.em || isNumberedHeading(rows[i], cur) || repeatsHead(rows[i:end], cur) && r.standsApart(i, end) {
+			break
+		}
+		if cur.several {
+			x0, x1 = min(x0, cur.x0), max(x1, cur.x1)
+			last, singles, wide = end+1, 0, 0
+			continue
+		}
+		if singles > 0 && r.across.hasBetween(prev.y1, cur.y0, x0, x1) || isHeadingBetween(rows[i], cur) ||
+			r.isListHeading(i, end) || r.isBelowLastRule(prev, cur, x0, x1) {
+			break
+		}
+		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*r.em {
+			wide++
+		}
+		if wide > 0 && singles > 1 { // lines of a paragraph
+			break
+		}
+	}
+	end = r.extendTail(last, x0, x1)
+	first = i
+	for k := i - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
+		if rows[k+1].y0-rows[k].y1 > 1.5*r.em || isCaption(segmentsText(rows[k].segments)) || isProseRow(rows[k], x0, x1) {
+			break
+		}
+		if k == 0 || r.across.hasBetween(rows[max(k-1, 0)].y1, rows[k].y0, x0, x1) {
+			if r.across.hasBetween(rows[k].y0-2.5*r.em, rows[k].y0+1, x0, x1) && !r.isBetweenTables(k, x0, x1) {
+				first = k
+			}
+			break
+		}
+	}
+	return first, end
+}
+
+// continuesCell reports whether a row stands below a cell of a row above, other than the first, and within its column: text of a cell may
+// take many lines.
+func (r *tableRuns) continuesCell(above, row tableLine) bool {
+	const slack = 0.3 // ems
+	for i := 1; i < len(above.cells); i++ {
+		if math.Abs(above.cells[i].x0-row.x0) < slack*r.em {
+			return !row.several && (i+1 == len(above.cells) || row.x1 < above.cells[i+1].x0)
+		}
+	}
+	return false
+}
+
+// extendTail takes in rows after the last with text in several places that only go on with one of its cells:
+// they stand close under it, and within the table's bottom line if it has one.
+func (r *tableRuns) extendTail(end int, x0, x1 float64) int {
+	rows := r.rows
+	for k := end; k < min(end+2, len(rows)); k++ {
+		if rows[k].several || rows[k].y0-rows[k-1].y1 > 0.8*r.em || r.across.hasBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
+			break
+		}
+		if r.across.hasBetween(rows[k].y1-1, rows[k].y1+1.5*r.em, x0, x1) {
+			return k + 1
+		}
+	}
+	return end
+}
+
+// isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row belongs to: it is bold, as
+// the row is not, and there is more room above than below it.
+func (r *tableRuns) isListHeading(i, k int) bool {
+	const columns, more = 2, 0.15 // ems
+	rows := r.rows
+	if len(rows[i].cells) != columns || !isNumeric(segmentsText(rows[i].cells[1:])) || k+1 == len(rows) ||
+		rows[k].y0-rows[k-1].y1 < rows[k+1].y0-rows[k].y1+more*r.em {
+		return false
+	}
+	isBold := func(line tableLine) bool { return r.style.lineStyleOf(segmentWords(line.segments)).bold }
+	return isBold(rows[k]) && !isBold(rows[i])
+}
+
+// isBetweenTables reports whether the line above a row closes another table, and a line below the row begins one.
+func (r *tableRuns) isBetweenTables(k int, x0, x1 float64) bool {
+	return k > 0 && r.rows[k-1].several && r.across.hasBetween(r.rows[k].y1, r.rows[k+1].y0, x0, x1)
+}
+
+// standsApart reports whether more room than between its rows sets what follows a table, of the rows from first to before end, apart from
+// it: row end, or what heads that.
+func (r *tableRuns) standsApart(first, end int) bool {
+	const more = 0.3 // ems
+	usual := usualRowGap(r.rows[first:end])
+	for k := end; k > first; k-- {
+		if r.rows[k-1].several {
+			return r.rows[k].y0-r.rows[k-1].y1 > usual+more*r.em
+		}
+	}
+	return false
+}
+
+// isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next text: it
+// closes the table, and what follows heads another.
+func (r *tableRuns) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {
+	const near, room = 0.8, 1.0
+	return next.y0-row.y1 > (near+room)*r.em && r.across.hasBetween(row.y1, row.y1+near*r.em, x0, x1) &&
+		!r.across.hasBetween(row.y1+near*r.em, next.y0, x0, x1)
+}
+
+// splitRun returns the first part of a run that may be a table, where they are two tables, or a table and what only stands
+// in line with it: apart from each other the parts have more columns than together.
+func (r *tableRuns) splitRun(first, end int) (int, int) {
+	rows, columns := r.rows, columnFinder{r.textSetting}
+	whole := columns.countColumns(rows[first:end])
+	if whole == 0 {
+		return first, end
+	}
+	usual := usualRowGap(rows[first:end])
+	best, at, tried := 0, 0, 0
+	for k := first + 1; k < end && tried < maxSplitPlaces; k++ {
+		gap := rows[k].y0 - rows[k-1].y1
+		wide := gap > max(minRunGap*r.em, minRunGapRatio*usual)
+		if !wide && rows[k].several {
+			continue
+		}
+		tried++
+		upper, lower := columns.countColumns(rows[first:k]), columns.countColumns(rows[k:end])
+		parted := upper > whole && lower > whole || wide && (lower > whole && countSeveral(rows[k:end]) >= minSplitRows ||
+			upper > whole && countSeveral(rows[first:k]) >= minSplitRows)
+		if parted && upper+lower > best {
+			best, at = upper+lower, k
+		}
+	}
+	if best == 0 {
+		return first, end
+	}
+	end = at
+	for end > first+1 && !rows[end-1].several {
+		end--
+	}
+	return first, end
+}
 
 // largerThanTable is how many times as large as a table's type that of a line is which is no part of the table.
 const largerThanTable = 1.12
@@ -15,40 +181,6 @@ func isHeadingBetween(row, single tableLine) bool {
 	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
 }
 
-// isJustifiedText reports whether what looks like a table of two or three columns are a few lines of a narrow justified column with wide
-// blanks: they fill it from edge to edge, the blanks end anywhere, and so wide is a line of text among them, right above or below too.
-func (a *aligner) isJustifiedText(t *table, lines []tableLine, first, end int) bool {
-	const mostRows, widest, slack, near, aligned = 16, 22.0, 0.15, 1.2, 0.6 // rows, ems, the share of them
-	if t.columns > 3 || end-first > mostRows || t.width() > widest*a.em {
-		return false
-	}
-	var starts []float64 // of what stands right of the blanks
-	figures := 0
-	for _, r := range lines[first:end] {
-		if !r.several {
-			continue
-		}
-		last := r.cells[len(r.cells)-1]
-		if r.x0 > t.x0+slack*a.em || r.x1 < t.x1-slack*a.em {
-			return false
-		}
-		if isNumeric(segmentsText([]segment{last})) {
-			figures++
-		}
-		starts = append(starts, last.x0)
-	}
-	if 2*figures > len(starts) || alignedShare(starts, slack*a.em) > aligned {
-		return false
-	}
-	for i := max(0, first-1); i < min(end+1, len(lines)); i++ {
-		if r := &lines[i]; !r.several && math.Abs(r.x0-t.x0) < slack*a.em && math.Abs(r.x1-t.x1) < slack*a.em && countRowWords(r.row) > 1 &&
-			spanDistance(r.y0, r.y1, t.y0, t.y1) < near*a.em {
-			return true
-		}
-	}
-	return false
-}
-
 // isNumberedHeading reports whether a row is a heading with its number set apart, in larger type than the table that a row belongs to.
 func isNumberedHeading(row, heading tableLine) bool {
 	if len(heading.cells) != 2 || heading.largestType() <= largerThanTable*row.largestType() {
@@ -56,38 +188,6 @@ func isNumberedHeading(row, heading tableLine) bool {
 	}
 	number := segmentsText(heading.cells[:1])
 	return number != "" && strings.Trim(number, "0123456789.") == ""
-}
-
-// isBetweenTables reports whether the line above a row closes another table, and a line below the row begins one.
-func isBetweenTables(a *aligner, rows []tableLine, k int, x0, x1 float64) bool {
-	return k > 0 && rows[k-1].several && a.hasRulingBetween(rows[k].y1, rows[k+1].y0, x0, x1)
-}
-
-// isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row belongs to: it is bold, as
-// the row is not, and there is more room above than below it.
-func isListHeading(a *aligner, rows []tableLine, i, k int) bool {
-	const columns, more = 2, 0.15 // ems
-	if len(rows[i].cells) != columns || !isNumeric(segmentsText(rows[i].cells[1:])) || k+1 == len(rows) || rows[k].y0-rows[k-1].y1 < rows[k+1].y0-rows[k].y1+more*a.em {
-		return false
-	}
-	isBold := func(r tableLine) bool { return a.style.lineStyleOf(segmentWords(r.segments)).bold }
-	return isBold(rows[k]) && !isBold(rows[i])
-}
-
-// standsApart reports whether more room than between its rows sets what follows a table apart from it: a row, or what heads that.
-func standsApart(a *aligner, rows []tableLine, row tableLine) bool {
-	const more = 0.3 // ems
-	usual := usualRowGap(rows)
-	for k := len(rows); k > 0; k-- {
-		next := row
-		if k < len(rows) {
-			next = rows[k]
-		}
-		if rows[k-1].several {
-			return next.y0-rows[k-1].y1 > usual+more*a.em
-		}
-	}
-	return false
 }
 
 // repeatsHead reports whether a row says the same as the first of the rows of a table, or as one below a row with text in one place, but for
@@ -116,14 +216,6 @@ func repeatsHead(rows []tableLine, row tableLine) bool {
 	return false
 }
 
-// isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next text: it
-// closes the table, and what follows heads another.
-func (a *aligner) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {
-	const near, room = 0.8, 1.0
-	return next.y0-row.y1 > (near+room)*a.em && a.hasRulingBetween(row.y1, row.y1+near*a.em, x0, x1) &&
-		!a.hasRulingBetween(row.y1+near*a.em, next.y0, x0, x1)
-}
-
 // largestType returns the size of the largest type in a row.
 func (r *row) largestType() float64 {
 	size := 0.0
@@ -131,58 +223,6 @@ func (r *row) largestType() float64 {
 		size = max(size, r.segments[i].size)
 	}
 	return size
-}
-
-const (
-	// minRunGap is the least room, in ems, above a row at which a run of rows is parted, minRunGapRatio how many times the
-	// usual room between its rows that is.
-	minRunGap, minRunGapRatio = 1.2, 2
-	// minSplitRows is how many rows with text in several places a part has at least.
-	minSplitRows = 3
-	// maxSplitPlaces is at how many places a run is tried to be parted.
-	maxSplitPlaces = 32
-)
-
-// splitRun returns the first part of rows that may be a table, where they are two tables, or a table and what only stands
-// in line with it: apart from each other the parts have more columns than together.
-func (a *aligner) splitRun(rows []tableLine, first, end int) (int, int) {
-	whole := a.countColumns(rows[first:end])
-	if whole == 0 {
-		return first, end
-	}
-	usual := usualRowGap(rows[first:end])
-	best, at, tried := 0, 0, 0
-	for k := first + 1; k < end && tried < maxSplitPlaces; k++ {
-		gap := rows[k].y0 - rows[k-1].y1
-		wide := gap > max(minRunGap*a.em, minRunGapRatio*usual)
-		if !wide && rows[k].several {
-			continue
-		}
-		tried++
-		upper, lower := a.countColumns(rows[first:k]), a.countColumns(rows[k:end])
-		parted := upper > whole && lower > whole || wide && (lower > whole && countSeveral(rows[k:end]) >= minSplitRows ||
-			upper > whole && countSeveral(rows[first:k]) >= minSplitRows)
-		if parted && upper+lower > best {
-			best, at = upper+lower, k
-		}
-	}
-	if best == 0 {
-		return first, end
-	}
-	end = at
-	for end > first+1 && !rows[end-1].several {
-		end--
-	}
-	return first, end
-}
-
-// countColumns returns how many columns the rows with text in several places have; 0 where those are too few to tell.
-func (a *aligner) countColumns(rows []tableLine) int {
-	several := slices.DeleteFunc(slices.Clone(rows), func(r tableLine) bool { return !r.several })
-	if len(several) < 2 {
-		return 0
-	}
-	return len(a.findGutters(several)) + 1
 }
 
 func countSeveral(rows []tableLine) int {
@@ -202,4 +242,17 @@ func usualRowGap(rows []tableLine) float64 {
 		gaps = append(gaps, max(0, rows[i].y0-rows[i-1].y1))
 	}
 	return median(gaps)
+}
+
+// isProseRow reports whether a row reads as a line of running text over most of a table's width.
+func isProseRow(r tableLine, x0, x1 float64) bool {
+	return r.width() > 0.75*(x1-x0) && countRowWords(r.row) > 7
+}
+
+func countRowWords(r row) int {
+	n := 0
+	for _, s := range r.segments {
+		n += len(s.words)
+	}
+	return n
 }

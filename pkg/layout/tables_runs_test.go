@@ -121,11 +121,11 @@ func TestRuleClosesTable(t *testing.T) {
 		{"lines above and below the room", 145, []float64{114, 141}, false},
 		{"rows as far apart as others", 118, []float64{114}, false},
 	} {
-		a := aligner{em: 10}
+		runs := tableRuns{textSetting: textSetting{em: 10}}
 		for _, y := range tt.rulings {
-			a.across = append(a.across, ruling{at: y, from: 50, to: 330})
+			runs.across = append(runs.across, ruling{at: y, from: 50, to: 330})
 		}
-		if got := a.isBelowLastRule(row(100), row(tt.next), 50, 330); got != tt.want {
+		if got := runs.isBelowLastRule(row(100), row(tt.next), 50, 330); got != tt.want {
 			t.Errorf("%s: got %t", tt.name, got)
 		}
 	}

@@ -6,15 +6,18 @@ import (
 	"unicode"
 )
 
-// mergeWrappedRows puts rows that only go on with the text of the row above to that row.
-func (a *aligner) mergeWrappedRows(t *table) {
+// wrappedRows finds the rows that only go on with the cells of the row above, and puts them to it.
+type wrappedRows struct{ textSetting }
+
+// merge puts rows that only go on with the text of the row above to that row.
+func (w wrappedRows) merge(t *table) {
 	byRow := make([][]tableCell, t.rows)
 	for _, c := range t.cells {
 		byRow[c.row] = append(byRow[c.row], c)
 	}
-	apart := a.findRowDistance(byRow)
+	apart := w.findRowDistance(byRow)
 	if apart == 0 {
-		apart = a.findRuledDistance(byRow, t.rect)
+		apart = w.findRuledDistance(byRow, t.rect)
 	}
 	t.rowDistance = apart
 	var out [][]tableCell
@@ -25,7 +28,7 @@ func (a *aligner) mergeWrappedRows(t *table) {
 		case apart > 0:
 			continues = cellsTop(cells)-cellsBottom(out[len(out)-1]) < apart
 		default:
-			continues = a.continuesRow(out[len(out)-1], cells)
+			continues = w.continuesRow(out[len(out)-1], cells)
 		}
 		if continues {
 			last := out[len(out)-1]
@@ -51,7 +54,7 @@ func (a *aligner) mergeWrappedRows(t *table) {
 // findRowDistance returns how far apart rows of cells are that begin a row of a table, where room sets those apart from the lines that
 // cells wrap to: the lines of one row stand close, the next row does not, and what goes on fills fewer columns than the row that it goes
 // on with. It returns 0 where room does not tell.
-func (a *aligner) findRowDistance(rows [][]tableCell) float64 {
+func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 	const fewest, least = 3, 0.3 // rows that are set apart and lines that go on; by how much more room, in ems
 	gaps := make([]float64, 0, len(rows))
 	for i := 1; i < len(rows); i++ {
@@ -67,7 +70,7 @@ func (a *aligner) findRowDistance(rows [][]tableCell) float64 {
 			jump, at = step, i
 		}
 	}
-	if at < fewest || len(sorted)-at < fewest || jump < least*a.em {
+	if at < fewest || len(sorted)-at < fewest || jump < least*w.em {
 		return 0
 	}
 	apart := (sorted[at-1] + sorted[at]) / 2
@@ -86,7 +89,7 @@ func (a *aligner) findRowDistance(rows [][]tableCell) float64 {
 
 // findRuledDistance is findRowDistance for rows that are parted by lines: between those, the lines of the row's text stand close, with no
 // figures one below the other but in the first column, where the two ends of a range may stand.
-func (a *aligner) findRuledDistance(rows [][]tableCell, area rect) float64 {
+func (w wrappedRows) findRuledDistance(rows [][]tableCell, area rect) float64 {
 	const fewest, least, near, mostLines = 4, 0.3, 0.7, 3 // lines across; ems; lines of a row
 	across, within := math.Inf(1), 0.0                    // the least room where a line runs, the most where none does
 	ruled, lines, longest := 0, 1, 1
@@ -95,7 +98,7 @@ func (a *aligner) findRuledDistance(rows [][]tableCell, area rect) float64 {
 			return 0
 		}
 		top, bottom := cellsBottom(rows[i-1]), cellsTop(rows[i])
-		if a.hasRulingBetween(top-0.3*a.em, bottom+0.3*a.em, area.x0, area.x1) {
+		if w.across.hasBetween(top-0.3*w.em, bottom+0.3*w.em, area.x0, area.x1) {
 			across, ruled, lines = min(across, bottom-top), ruled+1, 1
 			continue
 		}
@@ -107,19 +110,19 @@ func (a *aligner) findRuledDistance(rows [][]tableCell, area rect) float64 {
 			}
 		}
 	}
-	if ruled < fewest || longest < 2 || longest > mostLines || within > near*a.em || across < within+least*a.em {
+	if ruled < fewest || longest < 2 || longest > mostLines || within > near*w.em || across < within+least*w.em {
 		return 0
 	}
 	return (across + within) / 2
 }
 
-// countTailRows returns how many of the rows below a table go on with the cells of its last row: they stand as close as the lines that its
+// countTail returns how many of the rows below a table go on with the cells of its last row: they stand as close as the lines that its
 // cells wrap to, and begin where a column does.
-func (a *aligner) countTailRows(t *table, below []tableLine) int {
+func (w wrappedRows) countTail(t *table, below []tableLine) int {
 	n, bottom := 0, t.y1
 	for n < len(below) && t.rowDistance > 0 && below[n].y0-bottom < t.rowDistance {
 		starts := slices.ContainsFunc(t.cells, func(c tableCell) bool {
-			return c.columnSpan == 1 && math.Abs(c.x0-below[n].x0) < 0.3*a.em && below[n].x1 < t.x1+a.em
+			return c.columnSpan == 1 && math.Abs(c.x0-below[n].x0) < 0.3*w.em && below[n].x1 < t.x1+w.em
 		})
 		if below[n].several || !starts {
 			break
@@ -144,16 +147,16 @@ func appendCellText(row []tableCell, c tableCell) []tableCell {
 }
 
 // continuesRow reports whether a row of cells only goes on with the row above.
-func (a *aligner) continuesRow(above, cells []tableCell) bool {
+func (w wrappedRows) continuesRow(above, cells []tableCell) bool {
 	if len(above) < 2 || len(cells) == 0 {
 		return false
 	}
-	limit := 0.6 * a.em
+	limit := 0.6 * w.em
 	if len(cells) == 1 && cells[0].column > 0 { // text alone in an inner column: boxes may be as tight as the letters
-		limit = a.em
+		limit = w.em
 	}
 	gap := cellsTop(cells) - cellsBottom(above)
-	if gap > limit || a.hasRulingBetween(cellsBottom(above)-0.3*a.em, cellsTop(cells)+0.3*a.em, above[0].x0,
+	if gap > limit || w.across.hasBetween(cellsBottom(above)-0.3*w.em, cellsTop(cells)+0.3*w.em, above[0].x0,
 		above[len(above)-1].x1) {
 		return false
 	}
@@ -162,7 +165,7 @@ func (a *aligner) continuesRow(above, cells []tableCell) bool {
 		if isNumeric(segmentsText(c.segments)) {
 			figures++
 		}
-		if c.columnSpan > 1 && !(len(cells) == 1 && describesCell(above, c, a.em)) {
+		if c.columnSpan > 1 && !(len(cells) == 1 && describesCell(above, c, w.em)) {
 			return false
 		}
 	}
@@ -170,7 +173,7 @@ func (a *aligner) continuesRow(above, cells []tableCell) bool {
 	switch {
 	case len(cells) == 1 && first.column == 0: // the label goes on, with a hanging indent or in the middle of a sentence
 		text := segmentsText(first.segments)
-		return above[0].column == 0 && (startsLower(text) || first.x0 > above[0].x0+0.6*a.em && figures == 0 &&
+		return above[0].column == 0 && (startsLower(text) || first.x0 > above[0].x0+0.6*w.em && figures == 0 &&
 			isHangingLabel(above[0], first))
 	case first.column > 0: // nothing in the first column: text goes on, figures do not
 		return figures == 0 && len(cells) < len(above) || figures == 0 && len(cells) == 1

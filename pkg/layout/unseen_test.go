@@ -145,7 +145,7 @@ func TestIsJustifiedText(t *testing.T) {
 	}{{"blanks that end anywhere", 265, 294, true}, {"a second column", 272, 294, false}, {"a ragged edge", 262, 285, false}} {
 		page := pageOf([]*inkstreamv1.Line{wordsBetween(100, 8, "IMPORTANT Every", 211, 254, 272, 294), wordsBetween(109, 8, "reasonable member", 211, 248, tt.from, tt.to),
 			wordsBetween(118, 8, "prevents towards an", 211, 243, 249, 279, 285, 294)})
-		a := aligner{em: 8, style: &styles{em: 8}}
+		a := aligner{textSetting: textSetting{em: 8, style: &styles{em: 8}}}
 		var lines []tableLine
 		for _, r := range (leaf{splitSegments(collectLines(page).lines, 0, 8)}).buildRows(8) {
 			cells := a.splitRowCells(r)
@@ -196,8 +196,8 @@ func TestTextInRows(t *testing.T) {
 		{"a row that heads columns", tableOfText(heads(1, 1), []string{"00Mill", "11Coast"}, []string{"00that", "11our"}, []string{"00this", "11age"}), false},
 		{"a heading of two lines", tableOfText(heads(2, 2), []string{"11Coast"}, []string{"00Mill", "11lines"}, []string{"00this", "11age"}), false},
 	} {
-		a := aligner{em: 10, style: &styles{em: 10}}
-		if got := a.headsTextsBeside(tt.table); got != tt.heads {
+		candidate := tableCandidate{textSetting: textSetting{em: 10, style: &styles{em: 10}}, table: tt.table}
+		if got := candidate.headsTextsBeside(); got != tt.heads {
 			t.Errorf("%s: heads texts %t, want %t", tt.name, got, tt.heads)
 		}
 	}
@@ -414,7 +414,7 @@ func TestLabelledRows(t *testing.T) {
 		{"a label between rows", [][]segment{lone, rows(150, 3, prose), rows(350, 1, "Vera Marsh")}, false},
 		{"notes beside text", [][]segment{label, rows(150, 3, prose), rows(350, 3, prose)}, false},
 	} {
-		c := cutter{em: 10}
+		c := columnSplitter{gutterJudge{em: 10}}
 		if got := c.areLabelledRows(tt.parts); got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}

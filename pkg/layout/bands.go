@@ -1,0 +1,185 @@
+package layout
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// bandMerger puts the bands of a region together again that go together.
+type bandMerger struct {
+	em       float64
+	across   rulingsAcross
+	pictures pagePictures
+}
+
+// mergeBands puts slabs together again that go together: those that a common gutter runs through, and those that none
+// does. In what it returns, free holds the gutters of the band; there are none in a band of plain lines.
+//
+// A slab with text on one side of the gutter only may be the end of a longer column, or a page number: it belongs to
+// the columns if it is near.
+func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
+	var out []pageBand
+	leading := m.regularLeading(slabs)
+	for i := 0; i < len(slabs); {
+		end := i
+		gutters := innerSpans(slabs[i].freeSpans)
+		if len(gutters) == 0 { // plain lines, up to the next slab that has columns
+			for end = i + 1; end < len(slabs) && len(innerSpans(slabs[end].freeSpans)) == 0; end++ {
+			}
+			keep := end
+			if end < len(slabs) {
+				keep = m.findColumnHead(slabs, i, end)
+			}
+			if keep > i {
+				out = append(out, joinBands(slabs[i:keep], nil))
+			}
+			if keep == end {
+				i = end
+				continue
+			}
+			// The slabs from keep on stand in one column of the band that begins at end.
+			i, gutters = keep, innerSpans(slabs[end].freeSpans)
+		}
+		last := m.findColumnsEnd(slabs, end, leading, &gutters)
+		out = append(out, joinBands(slabs[i:last], gutters))
+		i = last
+	}
+	return out
+}
+
+// findColumnHead returns from which slab on, of those from first to before end, the slabs belong to the columns that
+// begin at end: they are near, and none crosses a gutter.
+func (m *bandMerger) findColumnHead(slabs []pageBand, first, end int) int {
+	gutters := innerSpans(slabs[end].freeSpans)
+	keep := end
+	for keep > first {
+		limit := maxBandDistance
+		if m.beginsLastColumn(slabs[keep-1], gutters[len(gutters)-1]) {
+			limit = maxLastColumnDistance
+		}
+		if slabs[keep].y0-slabs[keep-1].y1 >= limit*m.em {
+			break
+		}
+		left := intersectSpans(gutters, slabs[keep-1].freeSpans, m.em)
+		if len(left) == 0 {
+			break
+		}
+		gutters = left
+		keep--
+	}
+	return keep
+}
+
+// maxBandDistance is how far apart, in ems, slabs may be when only one of them has text on both sides of the gutter;
+// maxLastColumnDistance where that which has not stands in the last column, as a heading beside a drawing does.
+const maxBandDistance, maxLastColumnDistance = 1.1, 2.5
+
+// beginsLastColumn reports whether a slab's lines begin where those of the column right of a gutter do.
+func (m *bandMerger) beginsLastColumn(slab pageBand, gutter span) bool {
+	return !slices.ContainsFunc(slab.segments, func(s segment) bool { return math.Abs(s.x0-gutter.to) > m.em })
+}
+
+// mergePageBands is mergeBands for a whole page: what runs across all of its columns without reaching over a gutter is a band of its
+// own.
+func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
+	if len(slabs) < 2 {
+		return m.mergeBands(slabs)
+	}
+	x0, x1 := slabs[0].segments[0].x0, slabs[0].segments[0].x1
+	for _, slab := range slabs {
+		for _, s := range slab.segments {
+			x0, x1 = min(x0, s.x0), max(x1, s.x1)
+		}
+	}
+	var out []pageBand
+	start := 0
+	for i, slab := range slabs {
+		if !(i == 0 && m.isRunningHead(slab, slabs[1:], x0, x1)) && !areColumnNumbers(slab, i) && !(i+1 < len(slabs) && m.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
+			continue
+		}
+		if i > start {
+			out = append(out, m.mergeBands(slabs[start:i])...)
+		}
+		out = append(out, joinBands(slabs[i:i+1], nil))
+		start = i + 1
+	}
+	if start < len(slabs) {
+		out = append(out, m.mergeBands(slabs[start:])...)
+	}
+	return out
+}
+
+// isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at one edge of the
+// text, and what stands in another column does not begin where the lines of that column begin.
+func (m *bandMerger) isRunningHead(slab pageBand, below []pageBand, x0, x1 float64) bool {
+	const most, near, indent = 3, 1.0, 3.0 // segments, and ems
+	gutters := innerSpans(intersectSpans(slab.freeSpans, below[0].freeSpans, m.em))
+	// Beside a picture at the top of the last column, the gutter shows only where that column's text begins.
+	for i := 1; i < len(below) && len(gutters) > 0 && !reachesBeyond(below[i-1], gutters[len(gutters)-1].from); i++ {
+		gutters = intersectSpans(gutters, below[i].freeSpans, m.em)
+	}
+	if slab.rows > 1 || len(slab.segments) < 2 || len(slab.segments) > most || len(gutters) == 0 {
+		return false
+	}
+	segments := slices.SortedFunc(slices.Values(slab.segments), func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+	first, last := segments[0], segments[len(segments)-1]
+	if isPageNumber(first) == isPageNumber(last) || first.x0 > x0+near*m.em || last.x1 < x1-near*m.em {
+		return false
+	}
+	return last.x0 > gutters[len(gutters)-1].to+indent*m.em
+}
+
+// areColumnNumbers reports whether a slab at the top of a page holds the numbers of its columns and nothing else, as patents count them.
+func areColumnNumbers(slab pageBand, at int) bool {
+	const nearTop = 2 // slabs
+	if at > nearTop || len(slab.segments) < 2 {
+		return false
+	}
+	segments := slices.SortedFunc(slices.Values(slab.segments), func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+	for i, s := range segments {
+		if !isPageNumber(s) || i > 0 && !countsOn(segments[i-1].words[0].GetText(), s.words[0].GetText()) {
+			return false
+		}
+	}
+	return true
+}
+
+// reachesBeyond reports whether text of a slab ends right of a place.
+func reachesBeyond(slab pageBand, x float64) bool {
+	return slices.ContainsFunc(slab.segments, func(s segment) bool { return s.x1 > x })
+}
+
+// isPageNumber reports whether a segment is nothing but a page number.
+func isPageNumber(s segment) bool {
+	if s.table != nil || len(s.words) != 1 {
+		return false
+	}
+	_, is := ParsePageNumber(s.words[0].GetText())
+	return is
+}
+
+// isBetweenRules reports whether a slab is a line between two rules that run across the whole text, as the date and the price under a
+// newspaper's name are.
+func (m *bandMerger) isBetweenRules(above, slab, below pageBand, x0, x1 float64) bool {
+	if slab.rows > 1 || slab.segments[0].table != nil {
+		return false
+	}
+	isWhole := func(r ruling) bool { return r.from < x0+m.em && r.to > x1-m.em }
+	return isWhole(m.across.longestBetween(max(min(above.y1, slab.y0)-0.3*m.em, slab.y0-2*m.em), slab.y0+0.3*m.em)) &&
+		isWhole(m.across.longestBetween(slab.y1-0.3*m.em, min(below.y0+0.3*m.em, slab.y1+2*m.em)))
+}
+
+// joinBands makes one band of neighbouring slabs.
+func joinBands(slabs []pageBand, gutters []span) pageBand {
+	band := pageBand{y0: slabs[0].y0, y1: slabs[0].y1, freeSpans: gutters}
+	n := 0
+	for _, s := range slabs {
+		n += len(s.segments)
+		band.rows += s.rows
+		band.y1 = max(band.y1, s.y1)
+	}
+	// Slabs are neighbours in one array, and so are their segments.
+	band.segments = slabs[0].segments[:n:n]
+	return band
+}
