@@ -36,17 +36,6 @@ func (c *composer) grid(ruling Ruling, css string, classes []string, rows [][]st
 	return out.String() + "</tbody></table>"
 }
 
-// title returns one to three words that begin with a capital.
-func (c *composer) title() string {
-	out := c.term()
-	if c.happens(0.4) {
-		out += " " + c.pickWord("noun")
-	}
-	return upperFirst(out)
-}
-
-func (c *composer) anyRuling() Ruling { return choose(c.chance, Ruled, HalfRuled, Plain) }
-
 // composeDataSheet sets features beside a table of limits, and below them a table with conditions.
 func composeDataSheet(c *composer) {
 	c.size = c.between(8, 9.5)

@@ -5,7 +5,11 @@ import (
 	"strings"
 )
 
+// paper composes an article of a journal.
+type paper struct{ *composer }
+
 func composePaper(c *composer) {
+	p := paper{c}
 	c.size = c.between(8.6, 10.5)
 	c.justify, c.hyphens = true, c.happens(0.7)
 	columns := choose(c.chance, 2, 2, 2, 1)
@@ -26,97 +30,97 @@ func composePaper(c *composer) {
 		}
 		content := ""
 		if page == 0 {
-			c.put("%s", c.paperFront())
-			content = c.paperBody(10*boxes, page)
+			c.put("%s", p.front())
+			content = p.sections(10 * boxes)
 		}
 		c.put("%s", fit(ids[page], ids[page+1], "flex:1 1 0;"+c.columns(columns), content))
 		if page == 0 {
-			c.put(`<div class="notes">%s</div>`, c.footnotes())
+			c.put(`<div class="notes">%s</div>`, p.footnotes())
 		}
 		c.closePage()
 	}
 }
 
-func (c *composer) paperFront() string {
-	authors := make([]string, c.count(1, 4))
+func (p paper) front() string {
+	authors := make([]string, p.count(1, 4))
 	for i := range authors {
-		authors[i] = c.fullName()
+		authors[i] = p.fullName()
 	}
-	out := `<div class="center">` + c.heading(0, c.phrase()+" "+c.pickWord("prep")+" "+c.pickWord("noun")) +
-		c.line(KindText, "", strings.Join(authors, ", ")) + c.line(KindText, "small italic", "University of "+choose(c.chance, townNames...)) + `</div>`
-	abstract := c.heading(3, "Abstract") + c.proseOf("flush", c.paragraph(c.count(4, 7)))
-	return out + fmt.Sprintf(`<div style="margin:8pt %.0fpt 10pt;font-size:94%%">%s</div>`, c.between(0, 40), abstract)
+	out := `<div class="center">` + p.heading(0, p.phrase()+" "+p.pickWord("prep")+" "+p.pickWord("noun")) +
+		p.line(KindText, "", strings.Join(authors, ", ")) + p.line(KindText, "small italic", "University of "+choose(p.chance, townNames...)) + `</div>`
+	abstract := p.heading(3, "Abstract") + p.proseOf("flush", p.paragraph(p.count(4, 7)))
+	return out + fmt.Sprintf(`<div style="margin:8pt %.0fpt 10pt;font-size:94%%">%s</div>`, p.between(0, 40), abstract)
 }
 
-// footnotes returns the notes at the foot of a page, whose marks paperBody puts into the text of that page's column.
-func (c *composer) footnotes() string {
+// footnotes returns the notes at the foot of a page, whose marks sections puts into the text of that page's column.
+func (p paper) footnotes() string {
 	var out strings.Builder
-	main := c.flow
-	for note := range c.count(1, 2) {
-		c.flow = fmt.Sprintf("note%d", note+1)
-		out.WriteString(c.block("div", KindFootnote, "", fmt.Sprintf("<sup>%d</sup> %s", note+1, c.escape(c.sentence()))))
+	main := p.flow
+	for note := range p.count(1, 2) {
+		p.flow = fmt.Sprintf("note%d", note+1)
+		out.WriteString(p.block("div", KindFootnote, "", fmt.Sprintf("<sup>%d</sup> %s", note+1, p.escape(p.sentence()))))
 	}
-	c.flow = main
+	p.flow = main
 	return out.String()
 }
 
-func (c *composer) paperBody(paragraphs, _ int) string {
+func (p paper) sections(paragraphs int) string {
 	var out strings.Builder
 	section := 0
-	numbered := c.happens(0.7)
-	main := c.flow
+	numbered := p.happens(0.7)
+	main := p.flow
 	for i := range paragraphs {
 		if i%4 == 0 {
 			section++
-			title := c.phrase()
+			title := p.phrase()
 			if numbered {
 				title = fmt.Sprintf("%d %s", section, title)
 			}
-			out.WriteString(c.heading(1, title))
-		} else if i%4 == 2 && c.happens(0.4) {
-			title := c.phrase()
+			out.WriteString(p.heading(1, title))
+		} else if i%4 == 2 && p.happens(0.4) {
+			title := p.phrase()
 			if numbered {
 				title = fmt.Sprintf("%d.1 %s", section, title)
 			}
-			out.WriteString(c.heading(2, title))
+			out.WriteString(p.heading(2, title))
 		}
 		if i == 0 {
-			text := strings.SplitN(c.escape(c.paragraph(4)), " ", 4)
-			out.WriteString(fmt.Sprintf(`<p data-k="paragraph" data-split data-f="%s">%s %s %s<sup data-m>1</sup> %s</p>`, c.flow, text[0], text[1],
+			text := strings.SplitN(p.escape(p.paragraph(4)), " ", 4)
+			out.WriteString(fmt.Sprintf(`<p data-k="paragraph" data-split data-f="%s">%s %s %s<sup data-m>1</sup> %s</p>`, p.flow, text[0], text[1],
 				text[2], text[3]))
 			continue
 		}
-		out.WriteString(c.prose(c.count(3, 6)))
+		out.WriteString(p.prose(p.count(3, 6)))
 		switch {
-		case c.happens(0.15):
-			out.WriteString(c.block("div", KindFormula, "formula", c.formula(i)))
-		case c.happens(0.08):
-			c.beginFlow()
-			out.WriteString(`<div style="break-inside:avoid">` + c.picture(200, c.between(60, 110)) +
-				c.line(KindCaption, "small", fmt.Sprintf("Figure %d. %s.", i, c.phrase())) + "</div>")
-			c.flow = main
-		case c.happens(0.06):
-			c.beginFlow()
-			plan := c.planTable(HalfRuled)
-			plan.columns, plan.rows, plan.longLabels, plan.wide = c.count(2, 3), c.count(3, 7), false, false
-			out.WriteString(`<div style="break-inside:avoid">` + c.line(KindCaption, "small", fmt.Sprintf("Table %d. %s.", i, c.phrase())) +
-				c.table(plan) + "</div>")
-			c.flow = main
+		case p.happens(0.15):
+			out.WriteString(p.block("div", KindFormula, "formula", p.formula(i)))
+		case p.happens(0.08):
+			p.beginFlow()
+			out.WriteString(`<div style="break-inside:avoid">` + p.picture(200, p.between(60, 110)) +
+				p.line(KindCaption, "small", fmt.Sprintf("Figure %d. %s.", i, p.phrase())) + "</div>")
+			p.flow = main
+		case p.happens(0.06):
+			p.beginFlow()
+			plan := p.planTable(HalfRuled)
+			plan.columns, plan.rows, plan.longLabels, plan.wide = p.count(2, 3), p.count(3, 7), false, false
+			out.WriteString(`<div style="break-inside:avoid">` + p.line(KindCaption, "small", fmt.Sprintf("Table %d. %s.", i, p.phrase())) +
+				p.table(plan) + "</div>")
+			p.flow = main
 		}
 	}
-	out.WriteString(c.heading(1, "References"))
+	out.WriteString(p.heading(1, "References"))
 	for i := range 8 {
-		out.WriteString(c.listItem(1, fmt.Sprintf("[%d]", i+1), fmt.Sprintf("%s, %s, %d.", c.fullName(), c.phrase(), c.count(1950, 2024))))
+		out.WriteString(p.listItem(1, fmt.Sprintf("[%d]", i+1), fmt.Sprintf("%s, %s, %d.", p.fullName(), p.phrase(), p.count(1950, 2024))))
 	}
 	return out.String()
 }
 
-func (c *composer) formula(number int) string {
-	letter := func() string { return string("abcdfghkmnpqrstuvxyz"[c.IntN(20)]) }
-	body := choose(c.chance,
-		fmt.Sprintf("%s = %s<sub>%d</sub> + %d%s<sup>2</sup> − %s/%s", letter(), letter(), c.count(0, 9), c.count(2, 90), letter(), letter(), letter()),
+func (p paper) formula(number int) string {
+	letter := func() string { return string("abcdfghkmnpqrstuvxyz"[p.IntN(20)]) }
+	body := choose(p.chance,
+		fmt.Sprintf("%s = %s<sub>%d</sub> + %d%s<sup>2</sup> − %s/%s", letter(), letter(), p.count(0, 9), p.count(2, 90), letter(), letter(), letter()),
 		fmt.Sprintf("%s(%s) = Σ %s<sub>i</sub> %s<sub>i</sub>, i = 1, …, %s", letter(), letter(), letter(), letter(), letter()),
-		fmt.Sprintf("∂%s/∂%s = −%s · %s + %d.%d", letter(), letter(), letter(), letter(), c.count(0, 9), c.count(0, 99)))
+		fmt.Sprintf("∂%s/∂%s = −%s · %s + %d.%d", letter(), letter(), letter(), letter(), p.count(0, 9), p.count(0, 99)))
 	return fmt.Sprintf("%s &nbsp;&nbsp;&nbsp; (%d)", body, number)
 }
 

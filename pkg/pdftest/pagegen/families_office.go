@@ -6,11 +6,6 @@ import (
 	"strings"
 )
 
-func (c *composer) address() string {
-	return strings.Join([]string{html.EscapeString(c.fullName()), html.EscapeString(c.street()),
-		fmt.Sprintf("%s %d", choose(c.chance, townNames...), c.count(10000, 99999))}, "<br>")
-}
-
 func composeLetter(c *composer) {
 	c.openPage("")
 	company := choose(c.chance, surnames...) + " & " + choose(c.chance, surnames...) + choose(c.chance, " Ltd", " Partners", " GmbH")
@@ -91,12 +86,18 @@ func (c *composer) invoiceTable() string {
 	return out.String()
 }
 
+// form composes fields, each in a box or before a line.
+type form struct {
+	*composer
+	boxed bool
+}
+
 func composeForm(c *composer) {
 	c.openPage("")
 	c.put("%s", c.heading(0, c.phrase()))
 	c.put("%s", c.proseOf("flush", c.paragraph(2)))
-	boxed := c.happens(0.5)
-	if boxed {
+	f := form{c, c.happens(0.5)}
+	if f.boxed {
 		c.rule(".field{border:0.6pt solid #333;padding:2pt 4pt;min-height:26pt}")
 	} else {
 		c.rule(".field{padding:2pt 0;min-height:22pt} .value{border-bottom:0.6pt solid #333;flex:1;margin-left:6pt}")
@@ -106,9 +107,9 @@ func composeForm(c *composer) {
 		c.flow = fmt.Sprintf("section%d", section)
 		c.put("%s", c.heading(2, fmt.Sprintf("%d. %s", section+1, c.phrase())))
 		for range c.count(3, 6) {
-			c.put(`<div class="row" style="gap:%s">`, map[bool]string{true: "0", false: "12pt"}[boxed])
+			c.put(`<div class="row" style="gap:%s">`, map[bool]string{true: "0", false: "12pt"}[f.boxed])
 			for range c.count(1, 3) {
-				c.put(`<div class="field" style="flex:%d 1 0">%s</div>`, c.count(1, 3), c.formField(boxed))
+				c.put(`<div class="field" style="flex:%d 1 0">%s</div>`, c.count(1, 3), f.field())
 			}
 			c.put("</div>")
 		}
@@ -124,18 +125,18 @@ func composeForm(c *composer) {
 	c.closePage()
 }
 
-func (c *composer) formField(boxed bool) string {
-	label := upperFirst(c.term())
-	value := choose(c.chance, c.fullName(), c.date(), c.phone(), choose(c.chance, townNames...), "")
-	if boxed {
-		out := c.line(KindText, "tiny", label)
+func (f form) field() string {
+	label := upperFirst(f.term())
+	value := choose(f.chance, f.fullName(), f.date(), f.phone(), choose(f.chance, townNames...), "")
+	if f.boxed {
+		out := f.line(KindText, "tiny", label)
 		if value != "" {
-			out += c.line(KindText, "", value)
+			out += f.line(KindText, "", value)
 		}
 		return out
 	}
 	inner := html.EscapeString(label) + `: <span class="value">` + html.EscapeString(value) + `</span>`
-	return c.block("div", KindText, "row", inner)
+	return f.block("div", KindText, "row", inner)
 }
 
 func composeLedger(c *composer) {

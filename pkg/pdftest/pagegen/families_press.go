@@ -15,6 +15,12 @@ func (c *composer) article(level, paragraphs int) (head, body string) {
 	return head, body + c.proses(paragraphs, 2, 5)
 }
 
+// newspaper composes bands of articles.
+type newspaper struct {
+	*composer
+	columnCount int
+}
+
 func composeNewspaper(c *composer) {
 	size := choose(c.chance, [2]float64{792, 1224}, [2]float64{842, 1191}, [2]float64{612, 1008}, [2]float64{595, 842})
 	c.resize(size[0], size[1])
@@ -35,44 +41,50 @@ func composeNewspaper(c *composer) {
 			c.put("%s", c.runningHead(choose(c.chance, townNames...)+" Courier", c.count(2, 30)))
 		}
 		c.put(`<div class="grow" style="display:flex;flex-direction:column;gap:10pt">`)
-		columns := max(2, int(c.pageWidth/c.between(120, 180)))
+		n := newspaper{c, max(2, int(c.pageWidth/c.between(120, 180)))}
 		bands := c.count(2, 3)
 		for band := range bands {
-			c.newspaperBand(columns, band == 0)
+			n.putBand(band == 0)
 		}
 		c.put("</div>")
 		c.closePage()
 	}
 }
 
-// newspaperBand writes articles side by side, which share the columns of the page.
-func (c *composer) newspaperBand(columns int, lead bool) {
-	c.put(`<div class="row grow" style="gap:%.1fpt;border-bottom:0.5pt solid #777;padding-bottom:6pt">`, c.gutter)
-	for left := columns; left > 0; {
-		span := min(left, c.count(1, 3))
+// putBand writes articles side by side, which share the columns of the page.
+func (n newspaper) putBand(lead bool) {
+	n.put(`<div class="row grow" style="gap:%.1fpt;border-bottom:0.5pt solid #777;padding-bottom:6pt">`, n.gutter)
+	for left := n.columnCount; left > 0; {
+		span := min(left, n.count(1, 3))
 		if left-span == 1 && span > 1 {
 			span--
 		}
-		if lead && left == columns {
-			span = min(columns, max(2, columns-c.count(0, 2)))
+		if lead && left == n.columnCount {
+			span = min(n.columnCount, max(2, n.columnCount-n.count(0, 2)))
 		}
 		level := 2
-		if lead && left == columns {
+		if lead && left == n.columnCount {
 			level = 1
 		}
-		head, body := c.article(level, 4+6*span)
-		if span >= 2 && c.happens(0.4) {
-			body = c.picture(c.pageWidth/float64(columns)-c.gutter*2, c.between(60, 110)) + c.line(KindCaption, "tiny italic", c.phrase()+".") + body
+		head, body := n.article(level, 4+6*span)
+		if span >= 2 && n.happens(0.4) {
+			body = n.picture(n.pageWidth/float64(n.columnCount)-n.gutter*2, n.between(60, 110)) + n.line(KindCaption, "tiny italic", n.phrase()+".") + body
 		}
-		c.put(`<div style="flex:%d 1 0;min-width:0;min-height:0;display:flex;flex-direction:column">%s%s</div>`, span, head,
-			fit("", "", "flex:1 1 0;"+c.columns(span), body))
+		n.put(`<div style="flex:%d 1 0;min-width:0;min-height:0;display:flex;flex-direction:column">%s%s</div>`, span, head,
+			fit("", "", "flex:1 1 0;"+n.columns(span), body))
 		left -= span
 	}
-	c.put("</div>")
+	n.put("</div>")
+}
+
+// magazine composes an article in columns.
+type magazine struct {
+	*composer
+	columnCount int
 }
 
 func composeMagazine(c *composer) {
-	columns := c.count(2, 3)
+	m := magazine{c, c.count(2, 3)}
 	c.beginFlow()
 	main := c.flow
 	boxes := c.count(1, 3)
@@ -100,7 +112,7 @@ func composeMagazine(c *composer) {
 			if c.happens(0.3) {
 				class = "drop"
 			}
-			content = c.proseOf(class, c.paragraph(4)) + c.magazineBody(columns, 10*boxes+8)
+			content = c.proseOf(class, c.paragraph(4)) + m.articleText(10*boxes+8)
 		}
 		c.flow = main
 		if c.happens(0.5) {
@@ -109,31 +121,31 @@ func composeMagazine(c *composer) {
 			c.put("%s", c.line(KindCaption, "small italic", c.phrase()+"."))
 			c.flow = main
 		}
-		c.put("%s", fit(ids[page], ids[page+1], "flex:1 1 0;"+c.columns(columns), content))
+		c.put("%s", fit(ids[page], ids[page+1], "flex:1 1 0;"+c.columns(m.columnCount), content))
 		c.put("%s", c.pageFoot(page+12))
 		c.closePage()
 	}
 }
 
-// magazineBody returns paragraphs with subheadings, pull quotes and floats among them.
-func (c *composer) magazineBody(columns, paragraphs int) string {
+// articleText returns paragraphs with subheadings, pull quotes and floats among them.
+func (m magazine) articleText(paragraphs int) string {
 	var out strings.Builder
-	main := c.flow
-	width := (c.pageWidth-2*c.marginX)/float64(columns) - c.gutter
+	main := m.flow
+	width := (m.pageWidth-2*m.marginX)/float64(m.columnCount) - m.gutter
 	for i := range paragraphs {
-		out.WriteString(c.prose(c.count(3, 6)))
+		out.WriteString(m.prose(m.count(3, 6)))
 		switch {
-		case i%4 == 3 && c.happens(0.7):
-			out.WriteString(c.heading(2, c.phrase()))
-		case c.happens(0.12):
-			c.beginFlow()
-			out.WriteString(c.block("div", KindParagraph, "pull", c.escape("“"+c.sentence()+"”")))
-			c.flow = main
-		case c.happens(0.12):
-			c.beginFlow()
-			out.WriteString(`<div style="break-inside:avoid">` + c.picture(width, c.between(60, 120)) +
-				c.line(KindCaption, "tiny italic", c.phrase()+".") + "</div>")
-			c.flow = main
+		case i%4 == 3 && m.happens(0.7):
+			out.WriteString(m.heading(2, m.phrase()))
+		case m.happens(0.12):
+			m.beginFlow()
+			out.WriteString(m.block("div", KindParagraph, "pull", m.escape("“"+m.sentence()+"”")))
+			m.flow = main
+		case m.happens(0.12):
+			m.beginFlow()
+			out.WriteString(`<div style="break-inside:avoid">` + m.picture(width, m.between(60, 120)) +
+				m.line(KindCaption, "tiny italic", m.phrase()+".") + "</div>")
+			m.flow = main
 		}
 	}
 	return out.String()

@@ -14,11 +14,17 @@ func (c *composer) listItem(level int, mark, text string) string {
 		html.EscapeString(mark), c.escape(text))
 }
 
+// directory composes entries of one kind.
+type directory struct {
+	*composer
+	kind int
+}
+
 func composeDirectory(c *composer) {
 	columns := c.count(2, 4)
 	c.size = c.between(7.5, 9.5)
 	ids := []string{c.nextBox(), c.nextBox(), ""}
-	kind := c.IntN(3)
+	d := directory{c, c.IntN(3)}
 	for page := range c.count(1, 2) {
 		c.openPage("data-optional")
 		c.put("%s", c.runningHead(choose(c.chance, surnames...)+" – "+choose(c.chance, surnames...), page+c.count(10, 300)))
@@ -31,7 +37,7 @@ func composeDirectory(c *composer) {
 					last = first
 					content += c.heading(2, string(first))
 				}
-				content += c.directoryEntry(kind, name)
+				content += d.entry(name)
 			}
 		}
 		c.put("%s", fit(ids[page], ids[page+1], "flex:1 1 0;"+c.columns(columns), content))
@@ -40,33 +46,32 @@ func composeDirectory(c *composer) {
 	}
 }
 
-func (c *composer) sampleNames(number int) []string {
-	out := make([]string, number)
-	for i := range out {
-		out[i] = choose(c.chance, surnames...) + ", " + choose(c.chance, forenames...)
-	}
-	return out
-}
-
-func (c *composer) directoryEntry(kind int, name string) string {
-	switch kind {
+func (d directory) entry(name string) string {
+	switch d.kind {
 	case 0: // one line: name, dots, number
 		return fmt.Sprintf(`<div class="row" data-k="text" data-f="%s">%s<span style="flex:1;border-bottom:1pt dotted #777;margin:0 3pt 2pt"></span> %s</div>`,
-			c.flow, html.EscapeString(name)+" ", c.phone())
+			d.flow, html.EscapeString(name)+" ", d.phone())
 	case 1: // a paragraph of several lines
-		return c.block("div", KindParagraph, "flush", fmt.Sprintf(`<span style="display:block;padding:0 0 3pt 8pt;text-indent:-8pt"><b>%s</b>, %s, %s, %s. Tel. %s</span>`,
-			html.EscapeString(name), c.escape(c.term()), html.EscapeString(c.street()), choose(c.chance, townNames...), c.phone()))
+		return d.block("div", KindParagraph, "flush", fmt.Sprintf(`<span style="display:block;padding:0 0 3pt 8pt;text-indent:-8pt"><b>%s</b>, %s, %s, %s. Tel. %s</span>`,
+			html.EscapeString(name), d.escape(d.term()), html.EscapeString(d.street()), choose(d.chance, townNames...), d.phone()))
 	default: // lines of an address
-		return c.block("div", KindText, "", fmt.Sprintf(`<span style="display:block;margin-bottom:5pt"><b>%s</b><br>%s<br>%s %d<br>%s</span>`, html.EscapeString(name),
-			html.EscapeString(c.street()), choose(c.chance, townNames...), c.count(1000, 9999), c.phone()))
+		return d.block("div", KindText, "", fmt.Sprintf(`<span style="display:block;margin-bottom:5pt"><b>%s</b><br>%s<br>%s %d<br>%s</span>`, html.EscapeString(name),
+			html.EscapeString(d.street()), choose(d.chance, townNames...), d.count(1000, 9999), d.phone()))
 	}
+}
+
+// glossary composes terms with what they mean.
+type glossary struct {
+	*composer
+	hanging bool // the first line of an entry begins left of the others
+	beside  bool // the terms stand in a column of their own
 }
 
 func composeGlossary(c *composer) {
 	columns := c.count(1, 3)
 	ids := []string{c.nextBox(), c.nextBox(), ""}
-	hanging := c.happens(0.5)
-	beside := columns == 1 && c.happens(0.6)
+	g := glossary{composer: c, hanging: c.happens(0.5)}
+	g.beside = columns == 1 && c.happens(0.6)
 	for page := range c.count(1, 2) {
 		c.openPage("data-optional")
 		c.put("%s", c.runningHead("Glossary", page+c.count(100, 300)))
@@ -79,7 +84,7 @@ func composeGlossary(c *composer) {
 			}
 			slices.Sort(terms)
 			for _, term := range terms {
-				content += c.glossaryEntry(term, hanging, beside)
+				content += g.entry(term)
 			}
 		}
 		c.put("%s", fit(ids[page], ids[page+1], "flex:1 1 0;"+c.columns(columns), content))
@@ -87,32 +92,38 @@ func composeGlossary(c *composer) {
 	}
 }
 
-func (c *composer) glossaryEntry(term string, hanging, beside bool) string {
-	text := c.escape(c.paragraph(c.count(1, 2)))
-	if beside { // the terms in a column of their own
+func (g glossary) entry(term string) string {
+	text := g.escape(g.paragraph(g.count(1, 2)))
+	if g.beside {
 		return fmt.Sprintf(`<div class="row" style="margin-bottom:4pt">%s<div style="flex:1">%s</div></div>`,
-			fmt.Sprintf(`<div style="width:%.0fpt;flex:none;padding-right:6pt">%s</div>`, c.pageWidth*0.2, c.line(KindText, "bold", term)),
-			c.block("div", KindParagraph, "", text))
+			fmt.Sprintf(`<div style="width:%.0fpt;flex:none;padding-right:6pt">%s</div>`, g.pageWidth*0.2, g.line(KindText, "bold", term)),
+			g.block("div", KindParagraph, "", text))
 	}
 	css := "margin-bottom:4pt;"
-	if hanging {
+	if g.hanging {
 		css += "padding-inline-start:1.2em;text-indent:-1.2em;"
 	}
-	return fmt.Sprintf(`<div data-k="paragraph" data-f="%s" style="%s"><b>%s</b>%s%s</div>`, c.flow, css, html.EscapeString(term),
-		choose(c.chance, " ", " – ", ": ", " "), text)
+	return fmt.Sprintf(`<div data-k="paragraph" data-f="%s" style="%s"><b>%s</b>%s%s</div>`, g.flow, css, html.EscapeString(term),
+		choose(g.chance, " ", " – ", ": ", " "), text)
+}
+
+// contents composes a table of contents.
+type contents struct {
+	*composer
+	leader, fill string // what leads to the numbers of pages, and the CSS of it
 }
 
 func composeContents(c *composer) {
 	c.openPage("")
-	leader := choose(c.chance, "dots", "dots", "space", "line")
-	fill := map[string]string{"dots": " ", "space": " ", "line": "border-bottom:0.4pt solid #888;"}[leader]
+	t := contents{composer: c, leader: choose(c.chance, "dots", "dots", "space", "line")}
+	t.fill = map[string]string{"dots": " ", "space": " ", "line": "border-bottom:0.4pt solid #888;"}[t.leader]
 	content := c.heading(1, choose(c.chance, "Contents", "Table of contents", c.phrase()))
 	page := c.count(1, 9)
 	for chapter := range 9 {
-		content += c.contentsEntry(1, fmt.Sprintf("%d", chapter+1), page, leader, fill)
+		content += t.entry(1, fmt.Sprintf("%d", chapter+1), page)
 		for section := range c.count(0, 6) {
 			page += c.count(0, 9)
-			content += c.contentsEntry(2, fmt.Sprintf("%d.%d", chapter+1, section+1), page, leader, fill)
+			content += t.entry(2, fmt.Sprintf("%d.%d", chapter+1, section+1), page)
 		}
 		page += c.count(1, 12)
 	}
@@ -121,18 +132,18 @@ func composeContents(c *composer) {
 	c.closePage()
 }
 
-func (c *composer) contentsEntry(level int, number string, page int, leader, fill string) string {
+func (t contents) entry(level int, number string, page int) string {
 	dots := ""
-	if leader == "dots" {
-		dots = strings.Repeat(choose(c.chance, ".", " ."), 160)
+	if t.leader == "dots" {
+		dots = strings.Repeat(choose(t.chance, ".", " ."), 160)
 	}
 	weight := ""
 	if level == 1 {
 		weight = "font-weight:bold;"
 	}
 	return fmt.Sprintf(`<div class="row" data-k="text" data-l="%d" data-f="%s" style="align-items:flex-end;margin:1.5pt 0 1.5pt %.1fem;%s"><span>%s %s </span>`+
-		`<span class="leader" style="flex:1;overflow:hidden;height:1.2em;%s;margin:0 3pt;text-align:right;white-space:nowrap;width:0">%s</span> <span>%d</span></div>`, level, c.flow,
-		float64(level-1)*1.5, weight, number, html.EscapeString(c.phrase()), fill, leaderSpan(dots), page)
+		`<span class="leader" style="flex:1;overflow:hidden;height:1.2em;%s;margin:0 3pt;text-align:right;white-space:nowrap;width:0">%s</span> <span>%d</span></div>`, level, t.flow,
+		float64(level-1)*1.5, weight, number, html.EscapeString(t.phrase()), t.fill, leaderSpan(dots), page)
 }
 
 // leaderSpan draws dots that are no part of the text.

@@ -95,17 +95,17 @@ func composeCode(c *composer) {
 }
 
 // program returns a few lines of a program.
-func (c *composer) program() string {
-	name := func() string { return strings.ReplaceAll(c.pickWord("noun"), " ", "_") }
+func (w writer) program() string {
+	name := func() string { return strings.ReplaceAll(w.pickWord("noun"), " ", "_") }
 	var out strings.Builder
 	fmt.Fprintf(&out, "func %s(%s []string, %s int) error {\n", name(), name(), name())
 	depth := 1
-	for range c.count(4, 12) {
+	for range w.count(4, 12) {
 		indent := strings.Repeat("    ", depth)
-		switch c.IntN(6) {
+		switch w.IntN(6) {
 		case 0:
 			if depth < 3 {
-				fmt.Fprintf(&out, "%sfor %s < %d {\n", indent, name(), c.count(2, 500))
+				fmt.Fprintf(&out, "%sfor %s < %d {\n", indent, name(), w.count(2, 500))
 				depth++
 			}
 		case 1:
@@ -119,9 +119,9 @@ func (c *composer) program() string {
 				fmt.Fprintf(&out, "%s}\n", strings.Repeat("    ", depth))
 			}
 		case 3:
-			fmt.Fprintf(&out, "%s// %s\n", indent, c.phrase())
+			fmt.Fprintf(&out, "%s// %s\n", indent, w.phrase())
 		default:
-			fmt.Fprintf(&out, "%s%s := %s.%s(%s, %q)\n", indent, name(), name(), name(), name(), c.pickWord("noun"))
+			fmt.Fprintf(&out, "%s%s := %s.%s(%s, %q)\n", indent, name(), name(), name(), name(), w.pickWord("noun"))
 		}
 	}
 	for ; depth > 0; depth-- {

@@ -14,23 +14,40 @@ type transcriptStyle struct {
 	mono    bool
 }
 
-// transcriptLines returns the lines of one page of a transcript and, for each, whether a paragraph begins there.
-func (c *composer) transcriptLines(o transcriptStyle) (lines []string, starts []bool) {
+// transcript composes pages of a transcript.
+type transcript struct {
+	*composer
+	transcriptStyle
+}
+
+// newTranscript writes the rules of a style that it picks.
+func newTranscript(c *composer) transcript {
+	o := transcriptStyle{numbers: true, lines: choose(c.chance, 25, 25, 28, 24), width: c.count(44, 58), mono: c.happens(0.6)}
+	font := c.bodyFont
+	if o.mono {
+		font = c.monoFont
+	}
+	c.rule(".tline{display:flex;flex-direction:column;font-family:'%s'} .lnum{width:2.2em;text-align:right;margin-right:1.2em;flex:none} .ltext{white-space:nowrap}", font)
+	return transcript{c, o}
+}
+
+// pageLines returns the lines of one page of a transcript and, for each, whether a paragraph begins there.
+func (t transcript) pageLines() (lines []string, starts []bool) {
 	question := true
-	for len(lines) < o.lines {
-		text := c.paragraph(c.count(1, 3))
+	for len(lines) < t.lines {
+		text := t.paragraph(t.count(1, 3))
 		switch {
-		case c.happens(0.12):
-			text = choose(c.chance, "MR. ", "MS. ", "THE ") + strings.ToUpper(choose(c.chance, surnames...)) + ": " + text
+		case t.happens(0.12):
+			text = choose(t.chance, "MR. ", "MS. ", "THE ") + strings.ToUpper(choose(t.chance, surnames...)) + ": " + text
 		case question:
 			text = "Q.   " + text
 		default:
 			text = "A.   " + text
 		}
 		question = !question
-		wrapped := wrapText(text, o.width)
-		if len(lines)+len(wrapped) > o.lines {
-			wrapped = wrapped[:o.lines-len(lines)]
+		wrapped := wrapText(text, t.width)
+		if len(lines)+len(wrapped) > t.lines {
+			wrapped = wrapped[:t.lines-len(lines)]
 		}
 		for i, line := range wrapped {
 			lines, starts = append(lines, line), append(starts, i == 0)
@@ -56,52 +73,42 @@ func wrapText(text string, width int) []string {
 	return append(out, line)
 }
 
-// transcriptPage returns a page: numbered lines, of which those of a paragraph are one block.
-func (c *composer) transcriptPage(o transcriptStyle, page int) string {
-	lines, starts := c.transcriptLines(o)
+// page returns a page: numbered lines, of which those of a paragraph are one block.
+func (t transcript) page(number int) string {
+	lines, starts := t.pageLines()
 	var out strings.Builder
-	fmt.Fprintf(&out, `<div class="row" style="justify-content:flex-end">%s</div>`, c.line(KindPageNumber, "", fmt.Sprintf("%d", page)))
+	fmt.Fprintf(&out, `<div class="row" style="justify-content:flex-end">%s</div>`, t.line(KindPageNumber, "", fmt.Sprintf("%d", number)))
 	out.WriteString(`<div class="tline" style="flex:1 1 0">`)
 	id := 0
 	for i, line := range lines {
 		if starts[i] {
-			c.boxes++
-			id = c.boxes
+			t.boxes++
+			id = t.boxes
 		}
 		indent := 2.5
 		if !starts[i] {
 			indent = 0
 		}
 		out.WriteString(`<div class="row" style="flex:1 1 0;align-items:center">`)
-		if o.numbers {
-			fmt.Fprintf(&out, `<div class="lnum" data-k="line_number" data-f="numbers%d">%d</div>`, c.pages, i+1)
+		if t.numbers {
+			fmt.Fprintf(&out, `<div class="lnum" data-k="line_number" data-f="numbers%d">%d</div>`, t.pages, i+1)
 		}
-		fmt.Fprintf(&out, `<div class="ltext" style="padding-left:%.1fem" data-k="paragraph" data-f="%s" data-id="t%d">%s</div></div>`, indent, c.flow, id,
+		fmt.Fprintf(&out, `<div class="ltext" style="padding-left:%.1fem" data-k="paragraph" data-f="%s" data-id="t%d">%s</div></div>`, indent, t.flow, id,
 			strings.ReplaceAll(html.EscapeString(line), "   ", "&nbsp;&nbsp; "))
 	}
 	out.WriteString("</div>")
 	return out.String()
 }
 
-func (c *composer) transcriptRules() transcriptStyle {
-	o := transcriptStyle{numbers: true, lines: choose(c.chance, 25, 25, 28, 24), width: c.count(44, 58), mono: c.happens(0.6)}
-	font := c.bodyFont
-	if o.mono {
-		font = c.monoFont
-	}
-	c.rule(".tline{display:flex;flex-direction:column;font-family:'%s'} .lnum{width:2.2em;text-align:right;margin-right:1.2em;flex:none} .ltext{white-space:nowrap}", font)
-	return o
-}
+func composeTranscript(c *composer) { composeDeposition(c, true) }
 
-func composeTranscript(c *composer) { c.composeDeposition(true) }
+func composePlainTranscript(c *composer) { composeDeposition(c, false) }
 
-func composePlainTranscript(c *composer) { c.composeDeposition(false) }
-
-func (c *composer) composeDeposition(numbers bool) {
-	o := c.transcriptRules()
-	o.numbers = numbers
-	fit := (c.pageWidth - 2*c.marginX) / float64(o.width+10)
-	if o.mono {
+func composeDeposition(c *composer, numbers bool) {
+	t := newTranscript(c)
+	t.numbers = numbers
+	fit := (c.pageWidth - 2*c.marginX) / float64(t.width+10)
+	if t.mono {
 		fit /= 0.6
 	} else {
 		fit /= 0.5
@@ -113,14 +120,14 @@ func (c *composer) composeDeposition(numbers bool) {
 		if c.happens(0.4) {
 			c.put("%s", c.block("div", KindHeader, "center small", html.EscapeString("Deposition of "+c.fullName())))
 		}
-		c.put("%s", c.transcriptPage(o, first+page))
+		c.put("%s", t.page(first+page))
 		c.closePage()
 	}
 }
 
 // composeTwoUpTranscript sets two or four pages of a transcript on one sheet.
 func composeTwoUpTranscript(c *composer) {
-	o := c.transcriptRules()
+	t := newTranscript(c)
 	up := choose(c.chance, 2, 4, 4)
 	if up == 2 && c.happens(0.6) {
 		c.resize(792, 612)
@@ -128,14 +135,14 @@ func composeTwoUpTranscript(c *composer) {
 	c.marginX, c.marginY = c.between(20, 40), c.between(22, 40)
 	inner := (c.pageWidth - 2*c.marginX - 40) / 2
 	per := 0.5
-	if o.mono {
+	if t.mono {
 		per = 0.6
 	}
-	c.size, c.leading = min(9.5, inner/float64(o.width+9)/per), 1.1
+	c.size, c.leading = min(9.5, inner/float64(t.width+9)/per), 1.1
 	first := c.count(1, 200)
 	frame := choose(c.chance, "", "border:0.6pt solid #000;", "border:0.6pt solid #000;")
 	if c.happens(0.2) {
-		o.numbers = false
+		t.numbers = false
 	}
 	c.openPage("")
 	if c.happens(0.4) {
@@ -149,7 +156,7 @@ func composeTwoUpTranscript(c *composer) {
 				number = first + column*2 + row
 			}
 			c.flow = fmt.Sprintf("page%d", number)
-			c.put(`<div style="flex:1 1 0;min-width:0;padding:5pt;display:flex;flex-direction:column;%s">%s</div>`, frame, c.transcriptPage(o, number))
+			c.put(`<div style="flex:1 1 0;min-width:0;padding:5pt;display:flex;flex-direction:column;%s">%s</div>`, frame, t.page(number))
 		}
 		c.put("</div>")
 	}

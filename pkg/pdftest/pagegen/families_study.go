@@ -172,15 +172,15 @@ func composeHymnal(c *composer) {
 
 // composeCondensed sets two pages of a hearing on one sheet, whose numbers of lines stand close to the text, before a rule.
 func composeCondensed(c *composer) {
-	o := c.transcriptRules()
-	o.numbers, o.lines = true, choose(c.chance, 25, 25, 30)
+	t := newTranscript(c)
+	t.numbers, t.lines = true, choose(c.chance, 25, 25, 30)
 	if c.happens(0.6) {
 		c.resize(792, 612)
 	}
 	c.marginX, c.marginY = c.between(24, 46), c.between(24, 44)
 	gap := c.between(6, 30)
-	per := map[bool]float64{true: 0.6, false: 0.5}[o.mono]
-	c.size, c.leading = min(10, ((c.pageWidth-2*c.marginX-gap)/2-12)/float64(o.width+6)/per), 1.1
+	per := map[bool]float64{true: 0.6, false: 0.5}[t.mono]
+	c.size, c.leading = min(10, ((c.pageWidth-2*c.marginX-gap)/2-12)/float64(t.width+6)/per), 1.1
 	c.rule(".lnum{margin-right:%.1fem;padding-right:%.1fem;width:2.2em;align-self:stretch;display:flex;align-items:center;justify-content:flex-end;%s}",
 		c.between(0.2, 0.7), c.between(0.2, 0.5), choose(c.chance, "", "border-right:0.5pt solid #000", "border-right:1.8pt double #000"))
 	first := c.count(1, 300)
@@ -190,7 +190,7 @@ func composeCondensed(c *composer) {
 	c.put(`<div class="row grow" style="gap:%.1fpt">`, gap)
 	for i := range 2 {
 		c.flow = fmt.Sprintf("page%d", i)
-		c.put(`<div style="flex:1 1 0;min-width:0;padding:4pt;display:flex;flex-direction:column;%s">%s</div>`, frame, c.transcriptPage(o, first+i))
+		c.put(`<div style="flex:1 1 0;min-width:0;padding:4pt;display:flex;flex-direction:column;%s">%s</div>`, frame, t.page(first+i))
 	}
 	c.put("</div>%s", c.line(KindFooter, "tiny center", choose(c.chance, surnames...)+" Reporting, "+c.phone()))
 	c.closePage()

@@ -13,7 +13,7 @@ import (
 
 // picture returns a figure: a photograph's blur of colours, or a drawing.
 func (c *composer) picture(width, height float64) string {
-	inner := c.chart(width, height)
+	inner := c.chart(c.chance, width, height)
 	if c.happens(0.6) {
 		inner = fmt.Sprintf(`<img src="%s" style="width:%.1fpt;height:%.1fpt">`, c.photograph(), width, height)
 	}
@@ -22,7 +22,7 @@ func (c *composer) picture(width, height float64) string {
 }
 
 // photograph returns a picture as a data URL.
-func (c *composer) photograph() string {
+func (c chance) photograph() string {
 	const width, height = 160, 110
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	var waves [5][4]float64
@@ -49,7 +49,7 @@ func (c *composer) photograph() string {
 }
 
 // chart returns a drawing of bars or lines, without words.
-func (c *composer) chart(width, height float64) string {
+func (s style) chart(c chance, width, height float64) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg width="%.1fpt" height="%.1fpt" viewBox="0 0 100 60" preserveAspectRatio="none">`, width, height)
 	out.WriteString(`<path d="M6 3V56H97" fill="none" stroke="#222" stroke-width="0.6"/>`)
@@ -59,11 +59,11 @@ func (c *composer) chart(width, height float64) string {
 		for i := range number {
 			tall := c.between(5, 48)
 			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, 8+float64(i)*step, 56-tall, step*0.7, tall,
-				choose(c.chance, c.accent, "#888"))
+				choose(c, s.accent, "#888"))
 		}
 	} else {
 		for range c.count(1, 3) {
-			fmt.Fprintf(&out, `<polyline fill="none" stroke="%s" points="`, choose(c.chance, colours...))
+			fmt.Fprintf(&out, `<polyline fill="none" stroke="%s" points="`, choose(c, colours...))
 			for i := range number {
 				fmt.Fprintf(&out, "%.1f,%.1f ", 8+float64(i)*86/float64(number-1), c.between(6, 54))
 			}

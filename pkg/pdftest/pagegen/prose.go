@@ -3,6 +3,7 @@ package pagegen
 import (
 	"embed"
 	"fmt"
+	"html"
 	"math/rand/v2"
 	"path"
 	"strings"
@@ -245,6 +246,56 @@ func (w writer) street() string {
 }
 
 func (w writer) phone() string { return fmt.Sprintf("%03d %04d", w.count(200, 999), w.IntN(10000)) }
+
+// sampleNames returns names as directories sort them.
+func (w writer) sampleNames(number int) []string {
+	out := make([]string, number)
+	for i := range out {
+		out[i] = choose(w.chance, surnames...) + ", " + choose(w.chance, forenames...)
+	}
+	return out
+}
+
+// address returns the lines of an address, in HTML.
+func (w writer) address() string {
+	return strings.Join([]string{html.EscapeString(w.fullName()), html.EscapeString(w.street()),
+		fmt.Sprintf("%s %d", choose(w.chance, townNames...), w.count(10000, 99999))}, "<br>")
+}
+
+// title returns one to three words that begin with a capital.
+func (w writer) title() string {
+	out := w.term()
+	if w.happens(0.4) {
+		out += " " + w.pickWord("noun")
+	}
+	return upperFirst(out)
+}
+
+// numberMaker returns a source of numbers that look alike.
+func (w writer) numberMaker() func() string {
+	digits, kind := w.count(2, 6), w.IntN(5)
+	return func() string {
+		if w.happens(0.04) {
+			return choose(w.chance, "–", "n/a", "–")
+		}
+		n := w.IntN(pow10(digits))
+		switch kind {
+		case 0:
+			return fmt.Sprint(n)
+		case 1:
+			return groupThousands(n)
+		case 2:
+			return fmt.Sprintf("%d.%02d", n/100, n%100)
+		case 3:
+			return fmt.Sprintf("%d.%d%%", w.IntN(100), w.IntN(10))
+		default:
+			if w.happens(0.2) {
+				return fmt.Sprintf("(%s)", groupThousands(n))
+			}
+			return groupThousands(n)
+		}
+	}
+}
 
 func pow10(digits int) int {
 	out := 1

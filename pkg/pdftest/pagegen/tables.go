@@ -20,8 +20,11 @@ type tablePlan struct {
 	optional    bool
 }
 
+// anyRuling returns one of the rulings.
+func (c chance) anyRuling() Ruling { return choose(c, Ruled, HalfRuled, Plain) }
+
 // planTable makes up a table of a ruling.
-func (c *composer) planTable(ruling Ruling) tablePlan {
+func (c chance) planTable(ruling Ruling) tablePlan {
 	return tablePlan{ruling: ruling, rows: c.count(4, 14), columns: c.count(2, 6), spanHeads: c.happens(0.4),
 		groups: c.happens(0.25), longLabels: c.happens(0.3), total: c.happens(0.4), wide: c.happens(0.6),
 		placedWords: c.happens(0.2)}
@@ -29,118 +32,103 @@ func (c *composer) planTable(ruling Ruling) tablePlan {
 
 // table returns a table.
 func (c *composer) table(plan tablePlan) string {
-	var out strings.Builder
+	t := tableWriter{composer: c, plan: plan}
+	t.writeTable()
+	return t.out.String()
+}
+
+// tableWriter writes one table.
+type tableWriter struct {
+	*composer
+	plan tablePlan
+	out  strings.Builder
+}
+
+func (t *tableWriter) writeTable() {
 	css := "margin:4pt 0 8pt;"
-	if plan.wide {
+	if t.plan.wide {
 		css += "width:100%;"
 	}
 	optional := ""
-	if plan.optional {
+	if t.plan.optional {
 		optional = " data-optional"
 	}
 	border := ""
-	if plan.ruling == HalfRuled {
+	if t.plan.ruling == HalfRuled {
 		css += "border-top:1pt solid #000;border-bottom:1pt solid #000;"
 		border = "border-bottom:0.6pt solid #000;"
 	}
-	fmt.Fprintf(&out, `<table data-k="table" data-f="%s" data-ruling="%s"%s style="%s">`, c.flow, plan.ruling, optional, css)
-	c.writeTableHead(&out, plan, border)
-	out.WriteString("<tbody>")
-	number := c.numberMaker()
-	striped := plan.ruling != Ruled && c.happens(0.2)
-	for row := range plan.rows {
-		if plan.groups && row%5 == 0 {
-			fmt.Fprintf(&out, `<tr><td colspan="%d" class="bold">%s</td></tr>`, plan.columns+1, html.EscapeString(upperFirst(c.term())))
+	fmt.Fprintf(&t.out, `<table data-k="table" data-f="%s" data-ruling="%s"%s style="%s">`, t.flow, t.plan.ruling, optional, css)
+	t.writeHead(border)
+	t.out.WriteString("<tbody>")
+	number := t.numberMaker()
+	striped := t.plan.ruling != Ruled && t.happens(0.2)
+	for row := range t.plan.rows {
+		if t.plan.groups && row%5 == 0 {
+			fmt.Fprintf(&t.out, `<tr><td colspan="%d" class="bold">%s</td></tr>`, t.plan.columns+1, html.EscapeString(upperFirst(t.term())))
 		}
 		shade := ""
 		if striped && row%2 == 1 {
-			shade = "background:" + c.shade
+			shade = "background:" + t.shade
 		}
-		fmt.Fprintf(&out, `<tr style="%s"><td>%s</td>`, shade, html.EscapeString(c.rowLabel(plan)))
-		c.writeCells(&out, plan, number)
-		out.WriteString("</tr>")
+		fmt.Fprintf(&t.out, `<tr style="%s"><td>%s</td>`, shade, html.EscapeString(t.rowLabel()))
+		t.writeCells(number)
+		t.out.WriteString("</tr>")
 	}
-	if plan.total {
-		fmt.Fprintf(&out, `<tr style="font-weight:bold;border-top:%s"><td>Total</td>`,
-			map[bool]string{true: "0.6pt solid #000", false: "none"}[plan.ruling != Plain])
-		plan.placedWords = false
-		c.writeCells(&out, plan, number)
-		out.WriteString("</tr>")
+	if t.plan.total {
+		fmt.Fprintf(&t.out, `<tr style="font-weight:bold;border-top:%s"><td>Total</td>`,
+			map[bool]string{true: "0.6pt solid #000", false: "none"}[t.plan.ruling != Plain])
+		t.plan.placedWords = false
+		t.writeCells(number)
+		t.out.WriteString("</tr>")
 	}
-	out.WriteString("</tbody></table>")
-	return out.String()
+	t.out.WriteString("</tbody></table>")
 }
 
-func (c *composer) writeCells(out *strings.Builder, plan tablePlan, number func() string) {
-	for column := range plan.columns {
-		if plan.placedWords && column%2 == 0 {
-			fmt.Fprintf(out, "<td>%s</td>", html.EscapeString(c.pickWord("noun")))
+func (t *tableWriter) writeCells(number func() string) {
+	for column := range t.plan.columns {
+		if t.plan.placedWords && column%2 == 0 {
+			fmt.Fprintf(&t.out, "<td>%s</td>", html.EscapeString(t.pickWord("noun")))
 			continue
 		}
-		fmt.Fprintf(out, `<td class="num">%s</td>`, number())
+		fmt.Fprintf(&t.out, `<td class="num">%s</td>`, number())
 	}
 }
 
-func (c *composer) writeTableHead(out *strings.Builder, plan tablePlan, border string) {
+func (t *tableWriter) writeHead(border string) {
 	shade := ""
-	if c.happens(0.3) {
-		shade = "background:" + c.shade + ";"
+	if t.happens(0.3) {
+		shade = "background:" + t.shade + ";"
 	}
-	out.WriteString("<thead>")
-	if plan.spanHeads && plan.columns >= 4 {
-		fmt.Fprintf(out, `<tr style="%s"><th rowspan="2">%s</th>`, shade, html.EscapeString(upperFirst(c.pickWord("noun"))))
-		half := plan.columns / 2
-		for _, span := range []int{half, plan.columns - half} {
-			fmt.Fprintf(out, `<th colspan="%d" class="mid">%s</th>`, span, html.EscapeString(upperFirst(c.term())))
+	t.out.WriteString("<thead>")
+	if t.plan.spanHeads && t.plan.columns >= 4 {
+		fmt.Fprintf(&t.out, `<tr style="%s"><th rowspan="2">%s</th>`, shade, html.EscapeString(upperFirst(t.pickWord("noun"))))
+		half := t.plan.columns / 2
+		for _, span := range []int{half, t.plan.columns - half} {
+			fmt.Fprintf(&t.out, `<th colspan="%d" class="mid">%s</th>`, span, html.EscapeString(upperFirst(t.term())))
 		}
-		fmt.Fprintf(out, `</tr><tr style="%s%s">`, shade, border)
+		fmt.Fprintf(&t.out, `</tr><tr style="%s%s">`, shade, border)
 	} else {
-		fmt.Fprintf(out, `<tr style="%s%s"><th>%s</th>`, shade, border, html.EscapeString(upperFirst(c.pickWord("noun"))))
+		fmt.Fprintf(&t.out, `<tr style="%s%s"><th>%s</th>`, shade, border, html.EscapeString(upperFirst(t.pickWord("noun"))))
 	}
-	years, first := c.happens(0.4), c.count(1950, 2015)
-	for column := range plan.columns {
-		text := upperFirst(c.pickWord("noun"))
+	years, first := t.happens(0.4), t.count(1950, 2015)
+	for column := range t.plan.columns {
+		text := upperFirst(t.pickWord("noun"))
 		if years {
 			text = fmt.Sprint(first + column)
 		}
 		class := "num"
-		if plan.placedWords && column%2 == 0 {
+		if t.plan.placedWords && column%2 == 0 {
 			class = ""
 		}
-		fmt.Fprintf(out, `<th class="%s">%s</th>`, class, html.EscapeString(text))
+		fmt.Fprintf(&t.out, `<th class="%s">%s</th>`, class, html.EscapeString(text))
 	}
-	out.WriteString("</tr></thead>")
+	t.out.WriteString("</tr></thead>")
 }
 
-func (c *composer) rowLabel(plan tablePlan) string {
-	if plan.longLabels && c.happens(0.3) {
-		return c.phrase() + " " + c.pickWord("prep") + " " + c.pickWord("noun")
+func (t *tableWriter) rowLabel() string {
+	if t.plan.longLabels && t.happens(0.3) {
+		return t.phrase() + " " + t.pickWord("prep") + " " + t.pickWord("noun")
 	}
-	return upperFirst(c.term())
-}
-
-// numberMaker returns a source of numbers that look alike.
-func (c *composer) numberMaker() func() string {
-	digits, kind := c.count(2, 6), c.IntN(5)
-	return func() string {
-		if c.happens(0.04) {
-			return choose(c.chance, "–", "n/a", "–")
-		}
-		n := c.IntN(pow10(digits))
-		switch kind {
-		case 0:
-			return fmt.Sprint(n)
-		case 1:
-			return groupThousands(n)
-		case 2:
-			return fmt.Sprintf("%d.%02d", n/100, n%100)
-		case 3:
-			return fmt.Sprintf("%d.%d%%", c.IntN(100), c.IntN(10))
-		default:
-			if c.happens(0.2) {
-				return fmt.Sprintf("(%s)", groupThousands(n))
-			}
-			return groupThousands(n)
-		}
-	}
+	return upperFirst(t.term())
 }
