@@ -110,7 +110,7 @@ func (k *imageWriter) appendImage(index, from int, ext string) {
 
 // writeEmbedded keeps image i of the page.
 func (k *imageWriter) writeEmbedded(i int, img pdfium.Image) {
-	filters := k.page.ImageFilters(img)
+	filters := img.Filters()
 	format := filterExtensions[lastFilter(filters)]
 	if format != "" && k.writeStored(i, img, len(filters) > 1, sniffExtension) {
 		return
@@ -129,7 +129,7 @@ func isTooLarge(img pdfium.Image) bool {
 
 // writeStored keeps an image as it is in the document, if there is an extension for it.
 func (k *imageWriter) writeStored(i int, img pdfium.Image, unwrapped bool, extension func([]byte) string) bool {
-	d, ok := k.page.StoredBytes(img, unwrapped, int64(len(k.buffer.buf)-k.buffer.length))
+	d, ok := img.StoredBytes(unwrapped, int64(len(k.buffer.buf)-k.buffer.length))
 	if !ok {
 		return false
 	}
@@ -173,7 +173,7 @@ func (k *imageWriter) writeDecoded(i int, img pdfium.Image, photo bool) bool {
 	if isTooLarge(img) {
 		return false
 	}
-	stored, ok := k.page.PixelFormat(img)
+	stored, ok := img.PixelFormat()
 	if !ok {
 		return false
 	}
@@ -183,7 +183,7 @@ func (k *imageWriter) writeDecoded(i int, img pdfium.Image, photo bool) bool {
 		return false
 	}
 	key := uint64(0)
-	if d, ok := k.page.StoredBytes(img, false, int64(maxDecoded)); ok {
+	if d, ok := img.StoredBytes(false, int64(maxDecoded)); ok {
 		key = k.imageCache.imageKey(img, stored, d.Bytes())
 		d.Close()
 	}
@@ -214,7 +214,7 @@ func (k *imageWriter) decodeToPNG(img pdfium.Image) bool {
 		k.truncated = k.truncated || err != nil
 		return err == nil
 	}
-	bitmap, ok := k.page.DecodeImage(img)
+	bitmap, ok := img.Decode()
 	if !ok {
 		return false
 	}

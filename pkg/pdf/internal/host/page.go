@@ -122,7 +122,7 @@ func (h *Host) drawRaster(s *pageReader, req wire.Request, reply *wire.Reply) er
 	subject := raster.Source{Page: s.page, Objects: s.objects, Painted: s.painted, CountsAt: s.withoutText}
 	if req.Images {
 		subject.OnDecoded = func(img pdfium.Image, b *pdfium.Bitmap) {
-			if filterExtensions[lastFilter(s.page.ImageFilters(img))] == "" {
+			if filterExtensions[lastFilter(img.Filters())] == "" {
 				s.early = h.encodeEarlyPNG(b)
 			}
 		}

@@ -8,13 +8,14 @@ import (
 // maxFilters bounds the filters of an image that are looked at; there is rarely a second one.
 const maxFilters = 4
 
-// ImageFilters returns the names of the filters that pack an image, outermost first.
-func (p *Page) ImageFilters(img Image) []string {
-	n := min(p.in.callInt(fnImageFilterCount, img.handle), maxFilters)
+// Filters returns the names of the filters that pack the image, outermost first.
+func (img Image) Filters() []string {
+	in := img.page.in
+	n := min(in.callInt(fnImageFilterCount, img.handle), maxFilters)
 	out := make([]string, 0, max(0, n))
 	for i := range n {
-		b, size := p.in.stringBuffer()
-		out = append(out, p.in.readByteString(p.in.callFunction(fnImageFilter, img.handle, uint64(i), b,
+		b, size := in.stringBuffer()
+		out = append(out, in.readByteString(in.callFunction(fnImageFilter, img.handle, uint64(i), b,
 			size)&math.MaxUint32))
 	}
 	return out
@@ -33,23 +34,24 @@ func (d Data) Bytes() []byte { return d.in.memoryView(d.pointer, d.size) }
 // Close frees the bytes.
 func (d Data) Close() { d.in.freeMemory(d.pointer) }
 
-// StoredBytes returns the bytes of an image's stream as they are in the document, but decrypted; unwrapped removes
+// StoredBytes returns the bytes of the image's stream as they are in the document, but decrypted; unwrapped removes
 // the filters before that which packs the pixels. It reports false for more than limit bytes, and where there is no
 // memory.
-func (p *Page) StoredBytes(img Image, unwrapped bool, limit int64) (Data, bool) {
+func (img Image) StoredBytes(unwrapped bool, limit int64) (Data, bool) {
+	in := img.page.in
 	fn := fnImageDataRaw
 	if unwrapped {
 		fn = fnImageDataDecoded
 	}
-	n := p.in.callFunction(fn, img.handle, 0, 0) & math.MaxUint32
+	n := in.callFunction(fn, img.handle, 0, 0) & math.MaxUint32
 	if n == 0 || int64(n) > limit {
 		return Data{}, false
 	}
-	d := Data{in: p.in, pointer: p.in.allocate(int(n)), size: int(n)}
+	d := Data{in: in, pointer: in.allocate(int(n)), size: int(n)}
 	if d.pointer == 0 {
 		return Data{}, false
 	}
-	if got := p.in.callFunction(fn, img.handle, d.pointer, n) & math.MaxUint32; got != n {
+	if got := in.callFunction(fn, img.handle, d.pointer, n) & math.MaxUint32; got != n {
 		d.Close()
 		return Data{}, false
 	}
@@ -63,24 +65,47 @@ type ImagePixelFormat struct {
 	ColourSpace int
 }
 
-// PixelFormat returns how an image's pixels are stored.
-func (p *Page) PixelFormat(img Image) (ImagePixelFormat, bool) {
+// PixelFormat returns how the image's pixels are stored.
+func (img Image) PixelFormat() (ImagePixelFormat, bool) {
+	in := img.page.in
 	// FPDF_IMAGEOBJ_METADATA: width, height, horizontal and vertical dpi, bits per pixel, colour space, marked content.
 	const bitsOffset, colourSpaceOffset = 16, 20
-	if !p.in.callBool(fnImageMetadata, img.handle, p.handle, p.in.scratch) {
+	if !in.callBool(fnImageMetadata, img.handle, img.page.handle, in.scratch) {
 		return ImagePixelFormat{}, false
 	}
-	return ImagePixelFormat{Bits: int(int32(p.in.readUint32(bitsOffset))),
-		ColourSpace: int(int32(p.in.readUint32(colourSpaceOffset)))}, true
+	return ImagePixelFormat{Bits: int(int32(in.readUint32(bitsOffset))),
+		ColourSpace: int(int32(in.readUint32(colourSpaceOffset)))}, true
 }
 
-// DecodeImage decodes an image at its own resolution, without its masks.
-func (p *Page) DecodeImage(img Image) (*Bitmap, bool) {
-	handle := p.in.callFunction(fnImageBitmap, img.handle) & math.MaxUint32
+// Decode decodes the image at its own resolution, without its masks.
+func (img Image) Decode() (*Bitmap, bool) {
+	in := img.page.in
+	handle := in.callFunction(fnImageBitmap, img.handle) & math.MaxUint32
 	if handle == 0 {
 		return nil, false
 	}
-	return p.in.newBitmap(handle), true
+	return in.newBitmap(handle), true
+}
+
+// DecodeVisible decodes the image at its own resolution, upright in its own space. It reports false where PDFium
+// cannot, and where the pixels alone are not what is painted: stencil masks, which have no colours, and transparent
+// images.
+func (img Image) DecodeVisible() (*Bitmap, bool) {
+	in := img.page.in
+	if in.callBool(fnObjHasTransparency, img.handle) {
+		return nil, false
+	}
+	// FPDF_IMAGEOBJ_METADATA: width, height, horizontal and vertical dpi, bits per pixel, colour space, marked content.
+	const colourSpaceOffset, unknown = 20, 0
+	if !in.callBool(fnImageMetadata, img.handle, img.page.handle, in.scratch) ||
+		in.readUint32(colourSpaceOffset) == unknown {
+		return nil, false
+	}
+	handle := in.callFunction(fnImageBitmap, img.handle) & math.MaxUint32
+	if handle == 0 {
+		return nil, false
+	}
+	return in.newBitmap(handle), true
 }
 
 // RenderRegion draws a part of the page in colour on white. The region is as displayed, in points from the top left.

@@ -18,6 +18,7 @@ type Image struct {
 	// TextsBefore counts the text objects that are painted before it, and may lie under it.
 	TextsBefore int
 
+	page   *Page
 	handle uint64
 }
 
@@ -63,7 +64,7 @@ type ObjectLimits struct{ Objects, Images, Rulings, Depth, Texts, Shapes, Marked
 
 // ReadObjects walks the page's objects, into forms too.
 func (p *Page) ReadObjects(limits ObjectLimits) Objects {
-	w := objectWalker{in: p.in, limits: limits, unit: p.Unit, segments: limits.Rulings}
+	w := objectWalker{in: p.in, page: p, limits: limits, unit: p.Unit, segments: limits.Rulings}
 	w.out.PathBounds = Rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	n := p.in.callInt(fnCountObjects, p.handle)
 	for i := range max(0, n) {
@@ -76,6 +77,7 @@ func (p *Page) ReadObjects(limits ObjectLimits) Objects {
 
 type objectWalker struct {
 	in       *Instance
+	page     *Page
 	limits   ObjectLimits
 	unit     float64 // of user space, in points
 	seen     int
@@ -183,8 +185,9 @@ const minTextExtent = 0.01
 // into only where it is half of the page's texts, in fonts that are not embedded: there a few are tried. The objects
 // are those of this page since it was loaded.
 func (p *Page) WidenFlatText(o Objects) {
+	w := textWidener{in: p.in, page: p.handle}
 	for _, object := range o.flat {
-		p.widenText(object)
+		w.widen(object)
 	}
 	if len(o.points) == 0 || 2*len(o.points) < o.Texts {
 		return
@@ -193,44 +196,49 @@ func (p *Page) WidenFlatText(o Objects) {
 		font := p.in.callFunction(fnTextObjFont, object) & math.MaxUint32
 		return font == 0 || p.in.callBool(fnFontEmbedded, font)
 	})
-	if 2*len(points) < o.Texts || !p.hasPrintableText(points) {
+	if 2*len(points) < o.Texts || !w.hasPrintable(points) {
 		return
 	}
 	for _, object := range points {
-		p.widenText(object)
+		w.widen(object)
 	}
 }
 
-// hasPrintableText reports whether some of the text objects are more than blanks once they have a width. It leaves
+// textWidener gives text objects of a page a width.
+type textWidener struct {
+	in   *Instance
+	page uint64
+}
+
+// hasPrintable reports whether some of the text objects are more than blanks once they have a width. It leaves
 // them as it found them.
-func (p *Page) hasPrintableText(objects []uint64) bool {
+func (w textWidener) hasPrintable(objects []uint64) bool {
 	const tries = 16
 	step := (len(objects) + tries - 1) / tries
 	for i := 0; i < len(objects); i += step {
-		p.widenText(objects[i])
+		w.widen(objects[i])
 	}
 	found := false
-	if page := p.in.callFunction(fnTextLoadPage, p.handle) & math.MaxUint32; page != 0 {
+	if page := w.in.callFunction(fnTextLoadPage, w.page) & math.MaxUint32; page != 0 {
 		for i := 0; i < len(objects) && !found; i += step {
-			buffer, size := p.in.stringBuffer()
-			text := p.in.readWideString(p.in.callFunction(fnTextObjText, objects[i], page, buffer, size) & math.MaxUint32)
+			buffer, size := w.in.stringBuffer()
+			text := w.in.readWideString(w.in.callFunction(fnTextObjText, objects[i], page, buffer, size) & math.MaxUint32)
 			found = strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && unicode.IsPrint(r) })
 		}
-		p.in.callFunction(fnTextClosePage, page)
+		w.in.callFunction(fnTextClosePage, page)
 	}
 	for i := 0; i < len(objects); i += step {
-		p.remeasureObject(objects[i])
+		w.remeasure(objects[i])
 	}
 	return found
 }
 
-// widenText gives a text object a width, and changes neither where it stands nor how it is painted: what is painted
+// widen gives a text object a width, and changes neither where it stands nor how it is painted: what is painted
 // with strokes reaches as far as they do, so it is measured as if it were.
-func (p *Page) widenText(object uint64) {
+func (w textWidener) widen(object uint64) {
 	const stroke, lastMode, enough, mostDashes = 1, 7, 0.1, 32
-	in := p.in
-	w := objectWalker{in: in}
-	if m := w.objectMatrix(object); m.A*m.D == m.B*m.C {
+	in := w.in
+	if m := (&objectWalker{in: in}).objectMatrix(object); m.A*m.D == m.B*m.C {
 		return // squeezed to a line: it is invisible
 	}
 	mode := in.callInt(fnTextObjRenderMode, object)
@@ -246,19 +254,19 @@ func (p *Page) widenText(object uint64) {
 	if thin {
 		in.callFunction(fnObjSetStrokeWidth, object, uint64(math.Float32bits(1)))
 	}
-	p.remeasureObject(object)
+	w.remeasure(object)
 	if thin {
 		in.callFunction(fnObjSetStrokeWidth, object, uint64(width))
 	}
 	in.callFunction(fnTextObjSetMode, object, uint64(mode))
 }
 
-// remeasureObject makes PDFium compute again where an object lies, as it does when one is moved: here, by nothing.
-func (p *Page) remeasureObject(object uint64) {
+// remeasure makes PDFium compute again where an object lies, as it does when one is moved: here, by nothing.
+func (w textWidener) remeasure(object uint64) {
 	for i, v := range [...]float32{1, 0, 0, 1, 0, 0} {
-		p.in.writeUint32(4*i, math.Float32bits(v))
+		w.in.writeUint32(4*i, math.Float32bits(v))
 	}
-	p.in.callFunction(fnObjTransform, object, p.in.scratch)
+	w.in.callFunction(fnObjTransform, object, w.in.scratch)
 }
 
 // textFontSize returns the size of a text object's font; 0 if that is not known.
@@ -284,7 +292,7 @@ func (w *objectWalker) addImage(object uint64, m Matrix) {
 	if !ok || r.IsEmpty() {
 		return
 	}
-	img := Image{Bounds: r, Matrix: w.objectMatrix(object).Concatenate(m), TextsBefore: w.out.Texts, handle: object}
+	img := Image{Bounds: r, Matrix: w.objectMatrix(object).Concatenate(m), TextsBefore: w.out.Texts, page: w.page, handle: object}
 	if s := w.in.scratch; w.in.callBool(fnImagePixelSize, object, s, s+4) {
 		img.Width, img.Height = int(int32(w.in.readUint32(0))), int(int32(w.in.readUint32(4)))
 	}

@@ -35,26 +35,6 @@ func (p *Page) RenderGrey(width, height int) (*Bitmap, bool) {
 	return b, true
 }
 
-// DecodeVisibleImage decodes the image at its own resolution, upright in its own space. It reports false where PDFium
-// cannot, and where the pixels alone are not what is painted: stencil masks, which have no colours, and transparent
-// images.
-func (p *Page) DecodeVisibleImage(img Image) (*Bitmap, bool) {
-	if p.in.callBool(fnObjHasTransparency, img.handle) {
-		return nil, false
-	}
-	// FPDF_IMAGEOBJ_METADATA: width, height, horizontal and vertical dpi, bits per pixel, colour space, marked content.
-	const colourSpaceOffset, unknown = 20, 0
-	if !p.in.callBool(fnImageMetadata, img.handle, p.handle, p.in.scratch) ||
-		p.in.readUint32(colourSpaceOffset) == unknown {
-		return nil, false
-	}
-	handle := p.in.callFunction(fnImageBitmap, img.handle) & math.MaxUint32
-	if handle == 0 {
-		return nil, false
-	}
-	return p.in.newBitmap(handle), true
-}
-
 func (in *Instance) newBitmap(handle uint64) *Bitmap {
 	return &Bitmap{
 		in: in, handle: handle,

@@ -27,7 +27,7 @@ func copyScanPixels(s Source, out []byte) (Raster, bool) {
 	if math.Abs(across/down-1) > square {
 		return Raster{}, false // a fax: its pixels are no squares
 	}
-	bitmap, ok := s.Page.DecodeVisibleImage(img)
+	bitmap, ok := img.DecodeVisible()
 	if !ok {
 		return Raster{}, false
 	}
