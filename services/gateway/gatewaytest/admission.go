@@ -16,37 +16,37 @@ import (
 )
 
 // FillQueue queues n documents that no stage works on.
-func (r *Gateway) FillQueue(n int) {
-	r.T.Helper()
+func (b *Backend) FillQueue(n int) {
+	b.t.Helper()
 	for i := range n {
-		err := r.Deps.Bus.Publish(r.T.Context(), bus.Message{
+		err := b.Deps.Bus.Publish(b.t.Context(), bus.Message{
 			Stage: bus.Ingest, Lane: bus.Batch, Unit: "document",
 			Task: &busv1.IngestTask{Unit: &busv1.Unit{Tenant: "default", Job: "j" + strconv.Itoa(i), Run: 1}},
 		})
 		if err != nil {
-			r.T.Fatalf("publish: %v", err)
+			b.t.Fatalf("publish: %v", err)
 		}
 	}
 }
 
 // WantRetryAfter makes sure that a refused client is told when to come back.
-func (r *Gateway) WantRetryAfter() {
-	r.T.Helper()
-	req, err := http.NewRequestWithContext(r.T.Context(), http.MethodPost, r.BaseURL+"/v1/jobs",
+func (c *Client) WantRetryAfter() {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.BaseURL+"/v1/jobs",
 		strings.NewReader("%PDF-1.7"))
 	if err != nil {
-		r.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", rest.PDFType)
-	res, err := r.Web.Do(req)
+	res, err := c.Web.Do(req)
 	if err != nil {
-		r.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	defer res.Body.Close()
 	if got := res.Header.Get("Retry-After"); res.StatusCode != http.StatusTooManyRequests || got != "2" {
-		r.T.Errorf("got %d with Retry-After %q, want 429 with 2", res.StatusCode, got)
+		c.t.Errorf("got %d with Retry-After %q, want 429 with 2", res.StatusCode, got)
 	}
-	stream, err := r.RPC.UploadDocument(r.T.Context())
+	stream, err := c.RPC.UploadDocument(c.t.Context())
 	if err == nil {
 		// The refusal may come before anything is sent.
 		_ = stream.Send(&inkstreamv1.UploadDocumentRequest{})
@@ -59,6 +59,6 @@ func (r *Gateway) WantRetryAfter() {
 		}
 	}
 	if delay != 2*time.Second {
-		r.T.Errorf("retry delay over gRPC: got %s, want 2 s", delay)
+		c.t.Errorf("retry delay over gRPC: got %s, want 2 s", delay)
 	}
 }

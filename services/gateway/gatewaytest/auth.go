@@ -36,18 +36,18 @@ func StartWithKeys(t *testing.T, change func(*gateway.Config)) (r *Gateway, admi
 }
 
 // RequestWithKey sends a request with a key and returns the status, the headers and the body.
-func (r *Gateway) RequestWithKey(method, path, key, contentType, body string) (int, http.Header, []byte) {
-	r.T.Helper()
-	resp, data := r.requestWithHead(method, path, key, body, map[string]string{"Content-Type": contentType})
+func (c *Client) RequestWithKey(method, path, key, contentType, body string) (int, http.Header, []byte) {
+	c.t.Helper()
+	resp, data := c.requestWithHead(method, path, key, body, map[string]string{"Content-Type": contentType})
 	return resp.StatusCode, resp.Header, data
 }
 
 // requestWithHead is ask with headers, of which those without a value are left out. The response's body has been read.
-func (r *Gateway) requestWithHead(method, path, key, body string, head map[string]string) (*http.Response, []byte) {
-	r.T.Helper()
-	req, err := http.NewRequestWithContext(r.T.Context(), method, r.BaseURL+path, strings.NewReader(body))
+func (c *Client) requestWithHead(method, path, key, body string, head map[string]string) (*http.Response, []byte) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.BaseURL+path, strings.NewReader(body))
 	if err != nil {
-		r.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
@@ -57,25 +57,25 @@ func (r *Gateway) requestWithHead(method, path, key, body string, head map[strin
 			req.Header.Set(name, value)
 		}
 	}
-	resp, err := r.Web.Do(req)
+	resp, err := c.Web.Do(req)
 	if err != nil {
-		r.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		r.T.Fatal(err)
+		c.t.Fatal(err)
 	}
 	return resp, data
 }
 
 // NewKey makes a key over REST.
-func (r *Gateway) NewKey(admin, fields string) (id, secret string) {
-	r.T.Helper()
-	code, _, body := r.RequestWithKey(http.MethodPost, "/v1/keys", admin, "application/json", fields)
+func (c *Client) NewKey(admin, fields string) (id, secret string) {
+	c.t.Helper()
+	code, _, body := c.RequestWithKey(http.MethodPost, "/v1/keys", admin, "application/json", fields)
 	var key struct{ ID, Secret string }
 	if err := json.Unmarshal(body, &key); err != nil || code != http.StatusOK || key.Secret == "" {
-		r.T.Fatalf("make key %s: %d %s %v", fields, code, body, err)
+		c.t.Fatalf("make key %s: %d %s %v", fields, code, body, err)
 	}
 	return key.ID, key.Secret
 }

@@ -36,16 +36,16 @@ func EachCaller(t *testing.T, r *Gateway, test func(t *testing.T, call Caller)) 
 }
 
 // CallRPC makes the call over gRPC.
-func (r *Gateway) CallRPC(ctx context.Context, key, method string, req, resp proto.Message) error {
+func (c *Client) CallRPC(ctx context.Context, key, method string, req, resp proto.Message) error {
 	if key != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
 	}
-	return RPCError(r.Conn.Invoke(ctx, "/"+inkstreamv1.InkstreamService_ServiceDesc.ServiceName+"/"+method, req, resp))
+	return RPCError(c.Conn.Invoke(ctx, "/"+inkstreamv1.InkstreamService_ServiceDesc.ServiceName+"/"+method, req, resp))
 }
 
 // CallREST makes the request that the method's annotation in service.proto describes.
-func (r *Gateway) CallREST(ctx context.Context, key, method string, req, resp proto.Message) error {
-	verb, pattern, body := r.restRule(method)
+func (c *Client) CallREST(ctx context.Context, key, method string, req, resp proto.Message) error {
+	verb, pattern, body := c.restRule(method)
 	said := map[string]any{}
 	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(req)
 	if err == nil {
@@ -71,7 +71,7 @@ func (r *Gateway) CallREST(ctx context.Context, key, method string, req, resp pr
 	} else {
 		flatten(query, "", said)
 	}
-	hr, err := http.NewRequestWithContext(ctx, verb, r.BaseURL+pattern+"?"+query.Encode(), payload)
+	hr, err := http.NewRequestWithContext(ctx, verb, c.BaseURL+pattern+"?"+query.Encode(), payload)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *Gateway) CallREST(ctx context.Context, key, method string, req, resp pr
 	if key != "" {
 		hr.Header.Set("Authorization", "Bearer "+key)
 	}
-	res, err := r.Web.Do(hr)
+	res, err := c.Web.Do(hr)
 	if err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (r *Gateway) CallREST(ctx context.Context, key, method string, req, resp pr
 	return protojson.Unmarshal(data, resp)
 }
 
-func (r *Gateway) restRule(method string) (verb, pattern, body string) {
-	r.T.Helper()
+func (c *Client) restRule(method string) (verb, pattern, body string) {
+	c.t.Helper()
 	file := inkstreamv1.File_inkstream_v1_service_proto.Services().ByName("InkstreamService")
 	m := file.Methods().ByName(protoreflect.Name(method))
 	if m == nil {
-		r.T.Fatalf("there is no method %s", method)
+		c.t.Fatalf("there is no method %s", method)
 	}
 	rule, _ := proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
 	switch p := rule.GetPattern().(type) {
@@ -115,7 +115,7 @@ func (r *Gateway) restRule(method string) (verb, pattern, body string) {
 	case *annotations.HttpRule_Post:
 		return http.MethodPost, p.Post, rule.GetBody()
 	}
-	r.T.Fatalf("%s has no address", method)
+	c.t.Fatalf("%s has no address", method)
 	return "", "", ""
 }
 
@@ -147,16 +147,16 @@ func WithIndex(t testing.TB) func(*Options) {
 }
 
 // StartProjection keeps the index's documents as the records are, until the test ends.
-func (r *Gateway) StartProjection() {
+func (b *Backend) StartProjection() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- projection.New(r.Deps.Jobs, r.Deps.Bus, r.Index, r.Deps.Log).Run(ctx, func() {})
+		done <- projection.New(b.Deps.Jobs, b.Deps.Bus, b.Index, b.Deps.Log).Run(ctx, func() {})
 	}()
-	r.T.Cleanup(func() {
+	b.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			r.T.Errorf("projection: %v", err)
+			b.t.Errorf("projection: %v", err)
 		}
 	})
 }

@@ -179,11 +179,11 @@ func (a RESTAPI) DropLetter(ctx context.Context, id string) error {
 }
 
 // Queued returns how many tasks wait at a stage.
-func (r *Gateway) Queued(s bus.Stage) uint64 {
-	r.T.Helper()
-	stream, err := r.Deps.Bus.JetStream().Stream(r.T.Context(), s.StreamName())
+func (b *Backend) Queued(s bus.Stage) uint64 {
+	b.t.Helper()
+	stream, err := b.Deps.Bus.JetStream().Stream(b.t.Context(), s.StreamName())
 	if err != nil {
-		r.T.Fatal(err)
+		b.t.Fatal(err)
 	}
 	return stream.CachedInfo().State.Msgs
 }
@@ -201,12 +201,12 @@ func EventTypes(t *testing.T, c Control, id job.ID) string {
 }
 
 // DeadLetter stores a task that was given up, as the bus does, and returns its id.
-func (r *Gateway) DeadLetter(rec *job.Record, tenant string) string {
-	r.T.Helper()
+func (b *Backend) DeadLetter(rec *job.Record, tenant string) string {
+	b.t.Helper()
 	task := &busv1.RenderTask{Unit: jobs.NewUnit(rec), Chunk: 3, FirstPage: 1, LastPage: 5}
 	data, err := protojson.Marshal(task)
 	if err != nil {
-		r.T.Fatal(err)
+		b.t.Fatal(err)
 	}
 	msg := nats.NewMsg("ink.dlq.render." + tenant + "." + string(rec.ID))
 	msg.Data = data
@@ -220,9 +220,9 @@ func (r *Gateway) DeadLetter(rec *job.Record, tenant string) string {
 	} {
 		msg.Header.Set(k, v)
 	}
-	ack, err := r.Deps.Bus.JetStream().PublishMsg(r.T.Context(), msg)
+	ack, err := b.Deps.Bus.JetStream().PublishMsg(b.t.Context(), msg)
 	if err != nil {
-		r.T.Fatal(err)
+		b.t.Fatal(err)
 	}
 	return strconv.FormatUint(ack.Sequence, 10)
 }

@@ -75,12 +75,12 @@ func (l *logBuffer) String() string {
 }
 
 // BlobKeys returns the keys of all blobs.
-func (r *Gateway) BlobKeys() []string {
-	r.T.Helper()
+func (b *Backend) BlobKeys() []string {
+	b.t.Helper()
 	var keys []string
-	for e, err := range r.Deps.Blobs.ListBlobs(r.T.Context(), "") {
+	for e, err := range b.Deps.Blobs.ListBlobs(b.t.Context(), "") {
 		if err != nil {
-			r.T.Fatalf("list blobs: %v", err)
+			b.t.Fatalf("list blobs: %v", err)
 		}
 		keys = append(keys, e.Key)
 	}
@@ -88,15 +88,15 @@ func (r *Gateway) BlobKeys() []string {
 }
 
 // Records returns how many job records there are.
-func (r *Gateway) Records() int {
-	r.T.Helper()
-	kv, err := r.Deps.Bus.OpenJobBucket(r.T.Context())
+func (b *Backend) Records() int {
+	b.t.Helper()
+	kv, err := b.Deps.Bus.OpenJobBucket(b.t.Context())
 	if err != nil {
-		r.T.Fatalf("bucket: %v", err)
+		b.t.Fatalf("bucket: %v", err)
 	}
-	keys, err := kv.ListKeysFiltered(r.T.Context(), "job.>")
+	keys, err := kv.ListKeysFiltered(b.t.Context(), "job.>")
 	if err != nil {
-		r.T.Fatalf("list records: %v", err)
+		b.t.Fatalf("list records: %v", err)
 	}
 	n := 0
 	for range keys.Keys() {
@@ -106,19 +106,19 @@ func (r *Gateway) Records() int {
 }
 
 // WantNoJobs makes sure that an upload left neither blobs nor records.
-func (r *Gateway) WantNoJobs() {
-	r.T.Helper()
-	if keys := r.BlobKeys(); len(keys) > 0 {
-		r.T.Errorf("blobs are left: %v", keys)
+func (b *Backend) WantNoJobs() {
+	b.t.Helper()
+	if keys := b.BlobKeys(); len(keys) > 0 {
+		b.t.Errorf("blobs are left: %v", keys)
 	}
-	if n := r.Records(); n > 0 {
-		r.T.Errorf("%d records are left, want none", n)
+	if n := b.Records(); n > 0 {
+		b.t.Errorf("%d records are left, want none", n)
 	}
 }
 
 // NewJob stores a record; change may be nil.
-func (r *Gateway) NewJob(change func(*job.Record)) *job.Record {
-	r.T.Helper()
+func (b *Backend) NewJob(change func(*job.Record)) *job.Record {
+	b.t.Helper()
 	rec := &job.Record{
 		ID: job.NewID(), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Options: job.Options{Lane: "interactive"},
 		Filename: "a.pdf", Size: 7, SHA256: "ab", CreateTime: time.Now().UTC(),
@@ -126,26 +126,26 @@ func (r *Gateway) NewJob(change func(*job.Record)) *job.Record {
 	if change != nil {
 		change(rec)
 	}
-	if err := r.Deps.Jobs.CreateRecord(r.T.Context(), rec); err != nil {
-		r.T.Fatalf("create job: %v", err)
+	if err := b.Deps.Jobs.CreateRecord(b.t.Context(), rec); err != nil {
+		b.t.Fatalf("create job: %v", err)
 	}
 	return rec
 }
 
 // Update changes a record.
-func (r *Gateway) Update(rec *job.Record, change func(*job.Record) error) {
-	r.T.Helper()
-	if _, err := r.Deps.Jobs.UpdateRecord(r.T.Context(), rec.Tenant, rec.ID, change); err != nil {
-		r.T.Fatalf("update job: %v", err)
+func (b *Backend) Update(rec *job.Record, change func(*job.Record) error) {
+	b.t.Helper()
+	if _, err := b.Deps.Jobs.UpdateRecord(b.t.Context(), rec.Tenant, rec.ID, change); err != nil {
+		b.t.Fatalf("update job: %v", err)
 	}
 }
 
 // PutBlob stores a blob as the pipeline does: compressed where that makes it smaller, but for PDFs.
-func (r *Gateway) PutBlob(key, data string) {
-	r.T.Helper()
+func (b *Backend) PutBlob(key, data string) {
+	b.t.Helper()
 	o := blob.Object{Key: key, Data: []byte(data), Compress: path.Ext(key) != ".pdf"}
-	if err := r.Deps.Blobs.PutAll(r.T.Context(), []blob.Object{o}); err != nil {
-		r.T.Fatalf("put %s: %v", key, err)
+	if err := b.Deps.Blobs.PutAll(b.t.Context(), []blob.Object{o}); err != nil {
+		b.t.Fatalf("put %s: %v", key, err)
 	}
 }
 

@@ -37,18 +37,30 @@ import (
 
 // Gateway is a running gateway over a real NATS server and a folder of blobs.
 type Gateway struct {
+	Backend
+	Client
 	T       testing.TB
 	Service *gateway.Service
-	Deps    stage.Deps
 	Cfg     gateway.Config
-	Index   search.Store
 	Status  *lifecycle.Status
+	Logs    *logBuffer
+	Stop    func() error // stops the gateway and returns what Run returned
+}
+
+// Backend is what a gateway works on: jobs, blobs, queues and perhaps an index.
+type Backend struct {
+	t     testing.TB
+	Deps  stage.Deps
+	Index search.Store
+}
+
+// Client calls a gateway.
+type Client struct {
+	t       testing.TB
 	RPC     inkstreamv1.InkstreamServiceClient
 	Conn    *grpc.ClientConn
 	BaseURL string // URL of the REST API
 	Web     *http.Client
-	Logs    *logBuffer
-	Stop    func() error // stops the gateway and returns what Run returned
 }
 
 // Options are how a gateway is started.
@@ -87,7 +99,8 @@ func Start(t testing.TB, change func(*Options)) *Gateway {
 	if set.Blobs != nil {
 		blobs = set.Blobs(blobs)
 	}
-	r := &Gateway{T: t, Cfg: set.Cfg, Index: set.Index, Status: lifecycle.NewStatus(), Logs: logs, Web: &http.Client{Transport: &http.Transport{}}}
+	r := &Gateway{T: t, Backend: Backend{t: t, Index: set.Index}, Client: Client{t: t, Web: &http.Client{Transport: &http.Transport{}}},
+		Cfg: set.Cfg, Status: lifecycle.NewStatus(), Logs: logs}
 	r.Deps = stage.Deps{Bus: set.Bus, Jobs: bustest.NewJobStore(t, set.Bus), Blobs: blobs, Tel: tel, Log: tel.Log,
 		Sealer: set.Sealer}
 	if set.Bucket != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // UploadWith uploads a document with options over gRPC.
-func (r *Gateway) UploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
+func (c *Client) UploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkstreamv1.Job, error) {
 	t.Helper()
-	stream, err := r.RPC.UploadDocument(t.Context())
+	stream, err := c.RPC.UploadDocument(t.Context())
 	if err != nil {
 		return nil, RPCError(err)
 	}
@@ -28,15 +28,15 @@ func (r *Gateway) UploadWith(t *testing.T, opts *inkstreamv1.JobOptions) (*inkst
 }
 
 // PostUpload sends a raw document.
-func (r *Gateway) PostUpload(t *testing.T, path, data string) (*http.Response, string) {
+func (c *Client) PostUpload(t *testing.T, path, data string) (*http.Response, string) {
 	t.Helper()
-	return r.PostUploadWithKey(t, path, data, "")
+	return c.PostUploadWithKey(t, path, data, "")
 }
 
 // PostUploadWithKey sends a raw document with an idempotency key.
-func (r *Gateway) PostUploadWithKey(t *testing.T, path, data, key string) (*http.Response, string) {
+func (c *Client) PostUploadWithKey(t *testing.T, path, data, key string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.BaseURL+path, strings.NewReader(data))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.BaseURL+path, strings.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (r *Gateway) PostUploadWithKey(t *testing.T, path, data, key string) (*http
 	if key != "" {
 		req.Header.Set(upload.IdempotencyHeader, key)
 	}
-	res, err := r.Web.Do(req)
+	res, err := c.Web.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

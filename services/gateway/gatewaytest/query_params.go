@@ -15,9 +15,9 @@ import (
 )
 
 // WantField sends a request that must be refused for a field, with a message that holds all these.
-func (r *Gateway) WantField(t *testing.T, method, path, contentType, body, field string, says ...string) {
+func (c *Client) WantField(t *testing.T, method, path, contentType, body, field string, says ...string) {
 	t.Helper()
-	code, _, data := r.RequestWithKey(method, path, "", contentType, body)
+	code, _, data := c.RequestWithKey(method, path, "", contentType, body)
 	var answer struct {
 		Error struct {
 			Code, Message string
@@ -49,10 +49,10 @@ func (r *Gateway) WantField(t *testing.T, method, path, contentType, body, field
 }
 
 // ListJobs asks for jobs.
-func (r *Gateway) ListJobs(t *testing.T, query string) *inkstreamv1.ListJobsResponse {
+func (c *Client) ListJobs(t *testing.T, query string) *inkstreamv1.ListJobsResponse {
 	t.Helper()
 	list := &inkstreamv1.ListJobsResponse{}
-	res, body := r.Get(t, "/v1/jobs?"+query, nil)
+	res, body := c.Get(t, "/v1/jobs?"+query, nil)
 	if err := protojson.Unmarshal([]byte(body), list); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("list with %s: got %d %s", query, res.StatusCode, body)
 	}

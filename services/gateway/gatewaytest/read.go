@@ -27,19 +27,19 @@ func SetRunning(r *job.Record) {
 }
 
 // ProgressOf stores the progress of a running job: page 2 failed, pages 1 and 3 are through.
-func (r *Gateway) ProgressOf(rec *job.Record) *job.Progress {
-	r.T.Helper()
+func (b *Backend) ProgressOf(rec *job.Record) *job.Progress {
+	b.t.Helper()
 	p := job.NewProgress(rec.Run, rec.PageCount)
 	if _, err := p.SetOutcomes([]job.Outcome{
 		{Page: 1, Kind: outcome.Native}, {Page: 2, Kind: outcome.Failed, Code: fault.PageTimeout},
 		{Page: 3, Kind: outcome.OCR},
 	}); err != nil {
-		r.T.Fatalf("progress: %v", err)
+		b.t.Fatalf("progress: %v", err)
 	}
 	p.RecordStage("render", When.Add(2*time.Second), When.Add(5*time.Second))
 	p.RecordStage("index", When.Add(3*time.Second), When.Add(4*time.Second))
-	if err := r.Deps.Jobs.CreateProgress(r.T.Context(), rec.Tenant, rec.ID, p); err != nil {
-		r.T.Fatalf("progress: %v", err)
+	if err := b.Deps.Jobs.CreateProgress(b.t.Context(), rec.Tenant, rec.ID, p); err != nil {
+		b.t.Fatalf("progress: %v", err)
 	}
 	return p
 }
@@ -53,22 +53,22 @@ func SetFailed(state job.State, code fault.Code) func(*job.Record) error {
 }
 
 // Get sends a GET request and returns the response, whose body has been read, and the body.
-func (r *Gateway) Get(t *testing.T, path string, header map[string]string) (*http.Response, string) {
+func (c *Client) Get(t *testing.T, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	return r.Do(t, http.MethodGet, path, header)
+	return c.Do(t, http.MethodGet, path, header)
 }
 
 // Do is Get with another method.
-func (r *Gateway) Do(t *testing.T, method, path string, header map[string]string) (*http.Response, string) {
+func (c *Client) Do(t *testing.T, method, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, r.BaseURL+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, c.BaseURL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
-	res, err := r.Web.Transport.RoundTrip(req) // no redirects
+	res, err := c.Web.Transport.RoundTrip(req) // no redirects
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,23 +81,23 @@ func (r *Gateway) Do(t *testing.T, method, path string, header map[string]string
 }
 
 // NewEndedJob makes a job that succeeded, with artifacts.
-func (r *Gateway) NewEndedJob(artifacts map[string]string) *job.Record {
-	r.T.Helper()
-	return r.NewEndedJobAs(job.NewID(), artifacts)
+func (b *Backend) NewEndedJob(artifacts map[string]string) *job.Record {
+	b.t.Helper()
+	return b.NewEndedJobAs(job.NewID(), artifacts)
 }
 
 // NewEndedJobAs makes an ended job with the given id. With an id of long ago, the answer that there is no such job
 // comes without the wait for a replica that may not know it yet.
-func (r *Gateway) NewEndedJobAs(id job.ID, artifacts map[string]string) *job.Record {
-	r.T.Helper()
-	rec := r.NewJob(func(rec *job.Record) {
+func (b *Backend) NewEndedJobAs(id job.ID, artifacts map[string]string) *job.Record {
+	b.t.Helper()
+	rec := b.NewJob(func(rec *job.Record) {
 		SetRunning(rec)
 		rec.ID = id
 	})
 	for name, data := range artifacts {
-		r.PutBlob(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name), data)
+		b.PutBlob(job.ArtifactKey(rec.Tenant, rec.ID, rec.Run, name), data)
 	}
-	r.Update(rec, func(rec *job.Record) error {
+	b.Update(rec, func(rec *job.Record) error {
 		rec.Outcomes = map[string]int{outcome.Native: 5}
 		return rec.Transition(job.Succeeded, When.Add(time.Minute))
 	})

@@ -20,8 +20,8 @@ import (
 )
 
 // StorePageFor stores the result of page 1 of a job.
-func (r *Gateway) StorePageFor(rec *job.Record) {
-	r.T.Helper()
+func (b *Backend) StorePageFor(rec *job.Record) {
+	b.t.Helper()
 	data, err := document.EncodePage(&inkstreamv1.Page{
 		Number: 1, Width: 100, Height: 200, Outcome: outcome.Native, Text: strings.Repeat("Rechnung ", 200),
 		Blocks: []*inkstreamv1.Block{{Type: "title", Bbox: []float32{10, 20, 90, 60}, Lines: []*inkstreamv1.Line{{
@@ -31,21 +31,21 @@ func (r *Gateway) StorePageFor(rec *job.Record) {
 		}}}},
 	}, &document.Evidence{})
 	if err != nil {
-		r.T.Fatal(err)
+		b.t.Fatal(err)
 	}
-	r.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
+	b.PutBlob(job.PageKey(rec.Tenant, rec.ID, rec.Run, 1), string(data))
 }
 
 // AnswerPageImages answers calls for images with a white page, as the render service does.
-func (r *Gateway) AnswerPageImages() { r.CountPageImages() }
+func (b *Backend) AnswerPageImages() { b.CountPageImages() }
 
 // CountPageImages is AnswerPageImages, and counts the pages that are drawn.
-func (r *Gateway) CountPageImages() *atomic.Int64 {
+func (b *Backend) CountPageImages() *atomic.Int64 {
 	drawn := &atomic.Int64{}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- r.Deps.Bus.ServeCalls(ctx, bus.ImageCall, 1, time.Second,
+		done <- b.Deps.Bus.ServeCalls(ctx, bus.ImageCall, 1, time.Second,
 			func(ctx context.Context, question []byte) (any, error) {
 				var q bus.ImageRequest
 				if err := json.Unmarshal(question, &q); err != nil {
@@ -59,15 +59,15 @@ func (r *Gateway) CountPageImages() *atomic.Int64 {
 				for i := range img.Pix {
 					img.Pix[i] = 0xff
 				}
-				var b bytes.Buffer
-				if err := png.Encode(&b, img); err != nil {
+				var file bytes.Buffer
+				if err := png.Encode(&file, img); err != nil {
 					return nil, err
 				}
 				key := job.TempFolder(q.Tenant, job.ID(q.Job), 1) + "image.png"
-				return bus.ImageResponse{Key: key}, r.Deps.Blobs.PutBytes(ctx, key, b.Bytes(), results.PngType)
+				return bus.ImageResponse{Key: key}, b.Deps.Blobs.PutBytes(ctx, key, file.Bytes(), results.PngType)
 			})
 	}()
-	r.T.Cleanup(func() {
+	b.t.Cleanup(func() {
 		cancel()
 		<-done
 	})

@@ -12,14 +12,14 @@ import (
 )
 
 // TusRequest sends a request of the protocol and returns its answer.
-func (r *Gateway) TusRequest(key, method, path, body string, head map[string]string) (*http.Response, string) {
-	r.T.Helper()
+func (c *Client) TusRequest(key, method, path, body string, head map[string]string) (*http.Response, string) {
+	c.t.Helper()
 	all := map[string]string{upload.TusResumableHeader: upload.TusVersion}
 	if method == http.MethodPatch {
 		all["Content-Type"] = upload.TusType
 	}
 	maps.Copy(all, head)
-	res, data := r.requestWithHead(method, path, key, body, all)
+	res, data := c.requestWithHead(method, path, key, body, all)
 	return res, string(data)
 }
 

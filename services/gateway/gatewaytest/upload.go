@@ -16,13 +16,13 @@ import (
 )
 
 // WantStored checks the blobs of an upload.
-func (r *Gateway) WantStored(t *testing.T, id job.ID, data []byte) {
+func (b *Backend) WantStored(t *testing.T, id job.ID, data []byte) {
 	t.Helper()
-	got, err := r.Deps.Blobs.ReadBytes(t.Context(), job.SourceKey(job.DefaultTenant, id), int64(len(data)))
+	got, err := b.Deps.Blobs.ReadBytes(t.Context(), job.SourceKey(job.DefaultTenant, id), int64(len(data)))
 	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("the stored document has %d bytes (%v), want the %d that were sent", len(got), err, len(data))
 	}
-	rec, err := r.Deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, id)
+	rec, err := b.Deps.Jobs.LoadRecord(t.Context(), job.DefaultTenant, id)
 	if err != nil {
 		t.Fatalf("record: %v", err)
 	}
@@ -32,9 +32,9 @@ func (r *Gateway) WantStored(t *testing.T, id job.ID, data []byte) {
 }
 
 // WantQueued checks the task and the event of an upload.
-func (r *Gateway) WantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
+func (b *Backend) WantQueued(t *testing.T, v *inkstreamv1.Job, lane bus.Lane) {
 	t.Helper()
-	js := r.Deps.Bus.JetStream()
+	js := b.Deps.Bus.JetStream()
 	stream, err := js.Stream(t.Context(), bus.Ingest.StreamName())
 	if err != nil {
 		t.Fatalf("stream: %v", err)

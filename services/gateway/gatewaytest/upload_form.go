@@ -37,11 +37,11 @@ func formOf(t testing.TB, files [][2]string, fields map[string]string) (contentT
 }
 
 // PostForm sends a form with files, as pairs of name and content, and fields.
-func (r *Gateway) PostForm(key, path, idempotency string, files [][2]string,
+func (c *Client) PostForm(key, path, idempotency string, files [][2]string,
 	fields map[string]string) (int, http.Header, []byte) {
-	r.T.Helper()
-	contentType, body := formOf(r.T, files, fields)
-	resp, data := r.requestWithHead(http.MethodPost, path, key, body,
+	c.t.Helper()
+	contentType, body := formOf(c.t, files, fields)
+	resp, data := c.requestWithHead(http.MethodPost, path, key, body,
 		map[string]string{"Content-Type": contentType, "Idempotency-Key": idempotency})
 	return resp.StatusCode, resp.Header, data
 }

@@ -134,8 +134,8 @@ var costNames = [...]string{
 }
 
 // measureCosts takes a few of each kind of work through an otherwise idle pipeline.
-func (tb *testbed) measureCosts(ctx context.Context) error {
-	if _, err := tb.waits(ctx, tb.client, 10); err != nil { // starts the engines
+func (h *rehearsal) measureCosts(ctx context.Context) error {
+	if _, err := h.waits(ctx, h.client, 10); err != nil { // starts the engines
 		return err
 	}
 	var idle cost
@@ -150,23 +150,23 @@ func (tb *testbed) measureCosts(ctx context.Context) error {
 			return nil
 		}},
 		{"a job of one page", costJobs, func(ctx context.Context) error {
-			if err := tb.seed(ctx, costJobs); err != nil {
+			if err := h.seed(ctx, costJobs); err != nil {
 				return err
 			}
-			n, err := tb.watcher.look(ctx)
+			n, err := h.watcher.look(ctx)
 			if err != nil {
 				return err
 			}
-			return tb.watcher.until(ctx, max(n, len(tb.uploads)+tb.seeded), nil)
+			return h.watcher.until(ctx, max(n, len(h.uploads)+h.seeded), nil)
 		}},
 		{"a page of a long document", costPages, func(ctx context.Context) error {
-			return tb.through(ctx, pdftest.BornDigital(costPages).PDF)
+			return h.through(ctx, pdftest.BornDigital(costPages).PDF)
 		}},
 		{"a scanned page (small: 150 dpi)", costScans, func(ctx context.Context) error {
-			return tb.through(ctx, scans.PDF)
+			return h.through(ctx, scans.PDF)
 		}},
 	} {
-		before, err := tb.count(ctx)
+		before, err := h.count(ctx)
 		if err != nil {
 			return err
 		}
@@ -174,13 +174,13 @@ func (tb *testbed) measureCosts(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", kind.name, err)
 		}
 		pause(ctx, settle)
-		after, err := tb.count(ctx)
+		after, err := h.count(ctx)
 		if err != nil {
 			return err
 		}
-		tb.report.costs = append(tb.report.costs, named{kind.name, after.since(before, kind.n, idle)})
+		h.report.costs = append(h.report.costs, named{kind.name, after.since(before, kind.n, idle)})
 		if kind.name == idleName {
-			idle = tb.report.costs[0].cost
+			idle = h.report.costs[0].cost
 		}
 	}
 	return nil
@@ -195,10 +195,10 @@ type named struct {
 }
 
 // through takes a document through the pipeline.
-func (tb *testbed) through(ctx context.Context, pdf []byte) error {
-	j, err := tb.upload(ctx, tb.client, pdf, bus.Batch)
+func (h *rehearsal) through(ctx context.Context, pdf []byte) error {
+	j, err := h.upload(ctx, h.client, pdf, bus.Batch)
 	if err == nil {
-		j, err = tb.client.AwaitJobEnd(ctx, j.ID)
+		j, err = h.client.AwaitJobEnd(ctx, j.ID)
 	}
 	if err == nil && j.State != "SUCCEEDED" {
 		err = fmt.Errorf("job %s is %s", j.ID, j.State)

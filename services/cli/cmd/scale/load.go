@@ -32,14 +32,14 @@ const (
 
 // seed queues one-page jobs in the batch lane, each with a record, an event and a task as the gateway writes them, and
 // a document of its own in the bucket, which is one file with n names (a file system may allow 65,000 of them).
-func (tb *testbed) seed(ctx context.Context, n int) error {
+func (h *rehearsal) seed(ctx context.Context, n int) error {
 	pdf := pdftest.BornDigital(1).PDF
 	sum := sha256.Sum256(pdf)
-	file := filepath.Join(tb.dir, fmt.Sprintf("page-%d.pdf", tb.seeded))
+	file := filepath.Join(h.dir, fmt.Sprintf("page-%d.pdf", h.seeded))
 	if err := os.WriteFile(file, pdf, 0o600); err != nil {
 		return err
 	}
-	first := tb.seeded
+	first := h.seeded
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(seeders)
 	for i := range n {
@@ -49,14 +49,14 @@ func (tb *testbed) seed(ctx context.Context, n int) error {
 		g.Go(func() error {
 			// As if they had come ten a second, as fast as a gateway takes them: the reconciler looks twice at what came
 			// within half a minute, and hours of uploads that came in one would be a load that no user makes.
-			now := time.Now().Add(-time.Duration(tb.cfg.jobs-first-i) * seedInterval).UTC()
+			now := time.Now().Add(-time.Duration(h.cfg.jobs-first-i) * seedInterval).UTC()
 			r := &job.Record{
 				ID: job.NewIDAt(now), Tenant: job.DefaultTenant, Run: 1, State: job.Pending, Filename: "page.pdf",
 				Size:   uint32(len(pdf)),
 				SHA256: hex.EncodeToString(sum[:]), CreateTime: now, ExpireTime: now.Add(720 * time.Hour),
 				Options: job.Options{Lane: string(bus.Batch), Dedupe: job.TurnedOff()},
 			}
-			source := filepath.Join(tb.bucket(), filepath.FromSlash(job.SourceKey(r.Tenant, r.ID)))
+			source := filepath.Join(h.bucket(), filepath.FromSlash(job.SourceKey(r.Tenant, r.ID)))
 			if err := os.MkdirAll(filepath.Dir(source), 0o700); err != nil {
 				return err
 			}
@@ -64,33 +64,33 @@ func (tb *testbed) seed(ctx context.Context, n int) error {
 				return err
 			}
 			return retry(gctx, func() error { // NATS has just been started, and a stream may have no leader yet
-				if err := tb.jobs.CreateRecord(gctx, r); err != nil && !errors.Is(err, job.ErrExists) {
+				if err := h.jobs.CreateRecord(gctx, r); err != nil && !errors.Is(err, job.ErrExists) {
 					return err
 				}
-				return tb.bus.PublishAll(gctx, []bus.Message{jobs.FirstMessage(r, 0)}, []*busv1.Event{jobs.NewEvent(r,
+				return h.bus.PublishAll(gctx, []bus.Message{jobs.FirstMessage(r, 0)}, []*busv1.Event{jobs.NewEvent(r,
 					"uploaded", "")})
 			})
 		})
 	}
 	err := g.Wait()
-	tb.seeded += n
+	h.seeded += n
 	return err
 }
 
 // upload sends a document by the API.
-func (tb *testbed) upload(ctx context.Context, c *chaos.Client, pdf []byte, lane bus.Lane) (chaos.Job, error) {
+func (h *rehearsal) upload(ctx context.Context, c *chaos.Client, pdf []byte, lane bus.Lane) (chaos.Job, error) {
 	options := url.Values{"dedupe": {"false"}, "lane": {string(lane)}}
 	j, _, err := c.UploadUntilAcknowledged(ctx, "", pdf, options)
 	if err == nil {
-		tb.uploads = append(tb.uploads, j.ID)
+		h.uploads = append(h.uploads, j.ID)
 	}
 	return j, err
 }
 
 // wait uploads a one-page document, and returns how long it took until it was done.
-func (tb *testbed) wait(ctx context.Context, c *chaos.Client) (time.Duration, error) {
+func (h *rehearsal) wait(ctx context.Context, c *chaos.Client) (time.Duration, error) {
 	start := time.Now()
-	j, err := tb.upload(ctx, c, pdftest.BornDigital(1).PDF, bus.Interactive)
+	j, err := h.upload(ctx, c, pdftest.BornDigital(1).PDF, bus.Interactive)
 	if err != nil {
 		return 0, err
 	}
@@ -101,9 +101,9 @@ func (tb *testbed) wait(ctx context.Context, c *chaos.Client) (time.Duration, er
 }
 
 // waits returns the waits of some one-page documents, one after the other.
-func (tb *testbed) waits(ctx context.Context, c *chaos.Client, n int) (all []time.Duration, err error) {
+func (h *rehearsal) waits(ctx context.Context, c *chaos.Client, n int) (all []time.Duration, err error) {
 	for range n {
-		took, err := tb.wait(ctx, c)
+		took, err := h.wait(ctx, c)
 		if err != nil {
 			return nil, err
 		}

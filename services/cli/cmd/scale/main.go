@@ -57,9 +57,9 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tb := &testbed{cfg: cfg, dir: dir, report: newReport(os.Stdout)}
+	h := &rehearsal{testbed: &testbed{cfg: cfg, dir: dir}, report: newReport(os.Stdout)}
 	defer func() {
-		tb.close()
+		h.close()
 		if cfg.keep || err != nil {
 			fmt.Fprintln(os.Stderr, "data and logs are kept in", dir)
 			return
@@ -72,13 +72,13 @@ func run(ctx context.Context) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
-		{"start", tb.open},
-		{"costs", tb.measureCosts},
-		{"empty queue", tb.measureEmpty},
-		{"fill the queue", tb.fill},
-		{"deep queue", tb.measureDeep},
-		{"long document and rolling restart", tb.disturb},
-		{"account", tb.account},
+		{"start", h.start},
+		{"costs", h.measureCosts},
+		{"empty queue", h.measureEmpty},
+		{"fill the queue", h.fill},
+		{"deep queue", h.measureDeep},
+		{"long document and rolling restart", h.disturb},
+		{"account", h.account},
 	} {
 		start := time.Now()
 		if err := step.do(ctx); err != nil {
@@ -86,8 +86,8 @@ func run(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s\n", step.name, time.Since(start).Round(time.Second))
 	}
-	tb.report.print(tb)
-	if tb.report.lost {
+	h.report.print(h)
+	if h.report.lost {
 		return errLost
 	}
 	return nil

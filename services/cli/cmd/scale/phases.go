@@ -26,13 +26,34 @@ const (
 	filling, working = "jobs queued", "pages done"
 )
 
+// rehearsal takes work through a testbed, and reports what it costs.
+type rehearsal struct {
+	*testbed
+	report  *report
+	sampler *sampler
+	watcher *watcher
+	uploads []string // jobs that came by the API
+	seeded  int
+}
+
+// start starts everything.
+func (h *rehearsal) start(ctx context.Context) error {
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	h.watcher = newWatcher(h.testbed)
+	h.sampler = newSampler(h.testbed)
+	h.closers = append(h.closers, h.sampler.close)
+	return nil
+}
+
 // answers returns how long a list and a search take.
-func (tb *testbed) answers(ctx context.Context) (list, search []time.Duration, err error) {
+func (h *rehearsal) answers(ctx context.Context) (list, search []time.Duration, err error) {
 	for range tries {
 		for path, to := range map[string]*[]time.Duration{"/v1/jobs?pageSize=50": &list,
 			"/v1/search?q=the+report": &search} {
 			start := time.Now()
-			if _, err := tb.client.FetchPath(ctx, path); err != nil {
+			if _, err := h.client.FetchPath(ctx, path); err != nil {
 				return nil, nil, err
 			}
 			*to = append(*to, time.Since(start))
@@ -42,69 +63,69 @@ func (tb *testbed) answers(ctx context.Context) (list, search []time.Duration, e
 }
 
 // measureEmpty measures with an empty queue what is measured with a deep one later.
-func (tb *testbed) measureEmpty(ctx context.Context) (err error) {
-	r := tb.report
-	if r.empty.own, err = tb.waits(ctx, tb.client, tries); err != nil {
+func (h *rehearsal) measureEmpty(ctx context.Context) (err error) {
+	r := h.report
+	if r.empty.own, err = h.waits(ctx, h.client, tries); err != nil {
 		return err
 	}
-	if r.empty.other, err = tb.waits(ctx, tb.other, tries); err != nil {
+	if r.empty.other, err = h.waits(ctx, h.other, tries); err != nil {
 		return err
 	}
-	if r.empty.starts, err = tb.restartServices(ctx, chaos.Services); err != nil {
+	if r.empty.starts, err = h.restartServices(ctx, chaos.Services); err != nil {
 		return err
 	}
-	if err := tb.hold(held...); err != nil {
+	if err := h.hold(held...); err != nil {
 		return err
 	}
 	// Some are done before the measurement begins: twice as many as it takes.
-	if err := tb.seed(ctx, 2*tb.cfg.window); err != nil {
+	if err := h.seed(ctx, 2*h.cfg.window); err != nil {
 		return err
 	}
-	if err := tb.release(ctx, "index"); err != nil {
+	if err := h.release(ctx, "index"); err != nil {
 		return err
 	}
-	if _, err := tb.awaitProjection(ctx); err != nil {
+	if _, err := h.awaitProjection(ctx); err != nil {
 		return err
 	}
-	if err := tb.release(ctx, held...); err != nil {
+	if err := h.release(ctx, held...); err != nil {
 		return err
 	}
-	if err := tb.measureWork(ctx, &r.empty, "of a short queue"); err != nil {
+	if err := h.measureWork(ctx, &r.empty, "of a short queue"); err != nil {
 		return err
 	}
-	return tb.watcher.until(ctx, tb.seeded+len(tb.uploads), nil)
+	return h.watcher.until(ctx, h.seeded+len(h.uploads), nil)
 }
 
 // measureWork measures how many jobs end in a second and, at the same time, how long lists and searches take: both with
 // an empty queue and with a deep one the services are busy. What a job costs is named after when.
-func (tb *testbed) measureWork(ctx context.Context, s *state, when string) error {
+func (h *rehearsal) measureWork(ctx context.Context, s *state, when string) error {
 	// What reads all records does so once when it starts, the watcher among them; that is no part of a job's cost.
-	if _, err := tb.watcher.look(ctx); err != nil {
+	if _, err := h.watcher.look(ctx); err != nil {
 		return err
 	}
 	pause(ctx, settle)
-	before, err := tb.count(ctx)
+	before, err := h.count(ctx)
 	if err != nil {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		s.rate, err = tb.watcher.rate(gctx, tb.cfg.window)
+		s.rate, err = h.watcher.rate(gctx, h.cfg.window)
 		return err
 	})
 	g.Go(func() (err error) {
-		s.list, s.search, err = tb.answers(gctx)
+		s.list, s.search, err = h.answers(gctx)
 		return err
 	})
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	after, err := tb.count(ctx)
+	after, err := h.count(ctx)
 	if err != nil {
 		return err
 	}
-	tb.report.costs = append(tb.report.costs, named{"a job " + when, after.since(before, tb.cfg.window,
-		tb.report.costs[0].cost)})
+	h.report.costs = append(h.report.costs, named{"a job " + when, after.since(before, h.cfg.window,
+		h.report.costs[0].cost)})
 	return nil
 }
 
@@ -129,26 +150,26 @@ func (tb *testbed) awaitProjection(ctx context.Context) (time.Duration, error) {
 
 // fill stops the services behind the gateway and queues the jobs. This takes minutes and is not measured; NATS does
 // not wait for the disk during it.
-func (tb *testbed) fill(ctx context.Context) error {
-	if err := tb.hold(held...); err != nil {
+func (h *rehearsal) fill(ctx context.Context) error {
+	if err := h.hold(held...); err != nil {
 		return err
 	}
-	if _, err := tb.restartNATS(ctx, "2m"); err != nil { // the default of NATS
+	if _, err := h.restartNATS(ctx, "2m"); err != nil { // the default of NATS
 		return err
 	}
 	start := time.Now()
-	for done := 0; done < tb.cfg.jobs; {
-		n := min(tb.cfg.jobs-done, max(tb.cfg.jobs/50, 100))
-		tb.sampler.set(filling, done)
-		if err := tb.seed(ctx, n); err != nil {
+	for done := 0; done < h.cfg.jobs; {
+		n := min(h.cfg.jobs-done, max(h.cfg.jobs/50, 100))
+		h.sampler.set(filling, done)
+		if err := h.seed(ctx, n); err != nil {
 			return err
 		}
 		done += n
 	}
-	tb.sampler.set("", 0)
-	tb.report.filled = time.Since(start)
+	h.sampler.set("", 0)
+	h.report.filled = time.Since(start)
 	var err error
-	tb.report.natsStart, err = tb.restartNATS(ctx, "always")
+	h.report.natsStart, err = h.restartNATS(ctx, "always")
 	return err
 }
 
@@ -165,35 +186,35 @@ func (tb *testbed) restartNATS(ctx context.Context, sync string) (time.Duration,
 }
 
 // measureDeep measures with the queue full.
-func (tb *testbed) measureDeep(ctx context.Context) (err error) {
-	r := tb.report
-	if err := retry(ctx, func() (err error) { r.depth, err = tb.queued(ctx); return err }); err != nil {
+func (h *rehearsal) measureDeep(ctx context.Context) (err error) {
+	r := h.report
+	if err := retry(ctx, func() (err error) { r.depth, err = h.queued(ctx); return err }); err != nil {
 		return err
 	}
-	if r.deep.starts, err = tb.restartServices(ctx, []string{"gateway"}); err != nil {
+	if r.deep.starts, err = h.restartServices(ctx, []string{"gateway"}); err != nil {
 		return err
 	}
 	for _, name := range held {
-		if r.deep.starts[name], err = tb.startService(ctx, name); err != nil {
+		if r.deep.starts[name], err = h.startService(ctx, name); err != nil {
 			return err
 		}
 		if name == "index" {
-			if r.caughtUp, err = tb.awaitProjection(ctx); err != nil {
+			if r.caughtUp, err = h.awaitProjection(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	stop := tb.follow(ctx, "")
+	stop := h.follow(ctx, "")
 	defer stop()
-	return tb.measureWork(ctx, &r.deep, "of the deep queue")
+	return h.measureWork(ctx, &r.deep, "of the deep queue")
 }
 
 // follow tells the sampler how many pages are done, of jobs and of a document, until stop is called. It has a
-// watcher of its own, because the caller reads that of tb at the same time.
-func (tb *testbed) follow(ctx context.Context, document string) (stop func()) {
+// watcher of its own, because the caller reads that of the rehearsal at the same time.
+func (h *rehearsal) follow(ctx context.Context, document string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	own := newWatcher(tb)
+	own := newWatcher(h.testbed)
 	_, _ = own.look(ctx) // the first reads every record; its error is that of the next
 	go func() {
 		defer close(done)
@@ -202,11 +223,11 @@ func (tb *testbed) follow(ctx context.Context, document string) (stop func()) {
 		for {
 			if n, err := own.look(ctx); err == nil {
 				if document != "" {
-					if j, err := tb.client.FetchJob(ctx, document); err == nil {
+					if j, err := h.client.FetchJob(ctx, document); err == nil {
 						n += j.PagesDone
 					}
 				}
-				tb.sampler.set(working, n)
+				h.sampler.set(working, n)
 			}
 			select {
 			case <-ctx.Done():
@@ -215,21 +236,21 @@ func (tb *testbed) follow(ctx context.Context, document string) (stop func()) {
 			}
 		}
 	}()
-	return func() { cancel(); <-done; tb.sampler.set("", 0) }
+	return func() { cancel(); <-done; h.sampler.set("", 0) }
 }
 
 // disturb sends the long document amid the queue, measures what a short one waits beside both, and restarts everything
 // in turn.
-func (tb *testbed) disturb(ctx context.Context) (err error) {
-	r := tb.report
-	long, err := tb.upload(ctx, tb.client, pdftest.ManyPages(tb.cfg.pages).PDF, bus.Interactive)
+func (h *rehearsal) disturb(ctx context.Context) (err error) {
+	r := h.report
+	long, err := h.upload(ctx, h.client, pdftest.ManyPages(h.cfg.pages).PDF, bus.Interactive)
 	if err != nil {
 		return err
 	}
-	stop := tb.follow(ctx, long.ID)
+	stop := h.follow(ctx, long.ID)
 	defer stop()
 	if err := retry(ctx, func() error {
-		j, err := tb.client.FetchJob(ctx, long.ID)
+		j, err := h.client.FetchJob(ctx, long.ID)
 		if err == nil && j.PagesDone == 0 {
 			err = errors.New("no page of the long document is done")
 		}
@@ -237,33 +258,33 @@ func (tb *testbed) disturb(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	if r.deep.own, err = tb.waits(ctx, tb.client, tries); err != nil {
+	if r.deep.own, err = h.waits(ctx, h.client, tries); err != nil {
 		return err
 	}
-	if r.deep.other, err = tb.waits(ctx, tb.other, tries); err != nil {
+	if r.deep.other, err = h.waits(ctx, h.other, tries); err != nil {
 		return err
 	}
-	if err := tb.rollNATS(ctx); err != nil {
+	if err := h.rollNATS(ctx); err != nil {
 		return err
 	}
-	if r.rolledServices, err = tb.restartServices(ctx, chaos.Services); err != nil {
+	if r.rolledServices, err = h.restartServices(ctx, chaos.Services); err != nil {
 		return err
 	}
-	j, err := tb.client.AwaitJobEnd(ctx, long.ID)
+	j, err := h.client.AwaitJobEnd(ctx, long.ID)
 	if err != nil {
 		return err
 	}
 	r.long = j
-	ended, err := tb.watcher.look(ctx)
+	ended, err := h.watcher.look(ctx)
 	if err != nil {
 		return err
 	}
-	return tb.watcher.until(ctx, min(ended+tb.cfg.window, tb.seeded+len(tb.uploads)), nil)
+	return h.watcher.until(ctx, min(ended+h.cfg.window, h.seeded+len(h.uploads)), nil)
 }
 
 // rollNATS restarts one NATS server after the other, each when the one before has caught up.
-func (tb *testbed) rollNATS(ctx context.Context) error {
-	for i, p := range tb.nats.Servers {
+func (h *rehearsal) rollNATS(ctx context.Context) error {
+	for i, p := range h.nats.Servers {
 		start := time.Now()
 		// The server hands over what it leads before it ends.
 		if err := syscall.Kill(p.PID(), syscall.SIGUSR2); err != nil {
@@ -279,30 +300,30 @@ func (tb *testbed) rollNATS(ctx context.Context) error {
 		if err := p.Start(); err != nil {
 			return err
 		}
-		if err := tb.nats.AwaitHealthy(ctx, i); err != nil {
+		if err := h.nats.AwaitHealthy(ctx, i); err != nil {
 			return err
 		}
-		tb.report.rolled = append(tb.report.rolled, time.Since(start))
+		h.report.rolled = append(h.report.rolled, time.Since(start))
 	}
 	return nil
 }
 
 // account stops the services behind the gateway and looks whether every job has succeeded, or has a task in a queue.
-func (tb *testbed) account(ctx context.Context) error {
-	if tb.cfg.finish {
-		stop := tb.follow(ctx, "")
-		err := tb.watcher.until(ctx, tb.seeded+len(tb.uploads), nil)
+func (h *rehearsal) account(ctx context.Context) error {
+	if h.cfg.finish {
+		stop := h.follow(ctx, "")
+		err := h.watcher.until(ctx, h.seeded+len(h.uploads), nil)
 		stop()
 		if err != nil {
 			return err
 		}
 	}
-	if err := tb.hold(held...); err != nil {
+	if err := h.hold(held...); err != nil {
 		return err
 	}
 	waiting := make(map[string]bool)
 	for _, s := range bus.AllStages() {
-		stream, err := tb.bus.JetStream().Stream(ctx, s.StreamName())
+		stream, err := h.bus.JetStream().Stream(ctx, s.StreamName())
 		if err != nil {
 			return err
 		}
@@ -314,11 +335,11 @@ func (tb *testbed) account(ctx context.Context) error {
 			waiting[subject[strings.LastIndexByte(subject, '.')+1:]] = true
 		}
 	}
-	all := newWatcher(tb)
+	all := newWatcher(h.testbed)
 	if _, err := all.look(ctx); err != nil {
 		return err
 	}
-	r := tb.report
+	r := h.report
 	for id, state := range all.states {
 		r.states[string(state)]++
 		if !final(state) {
@@ -328,8 +349,8 @@ func (tb *testbed) account(ctx context.Context) error {
 			}
 		}
 	}
-	r.submitted = tb.seeded + len(tb.uploads)
-	letters, _, err := tb.bus.ListDeadLetters(ctx, job.DefaultTenant, 0, 1000)
+	r.submitted = h.seeded + len(h.uploads)
+	letters, _, err := h.bus.ListDeadLetters(ctx, job.DefaultTenant, 0, 1000)
 	if err != nil {
 		return err
 	}
@@ -339,7 +360,7 @@ func (tb *testbed) account(ctx context.Context) error {
 		done += n
 	}
 	r.lost = r.states[string(job.Succeeded)]+r.waiting != r.submitted || r.without > 0 || r.letters > 0 ||
-		r.long.State != string(job.Succeeded) || done != tb.cfg.pages
+		r.long.State != string(job.Succeeded) || done != h.cfg.pages
 	return nil
 }
 

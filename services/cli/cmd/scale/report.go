@@ -22,7 +22,6 @@ type state struct {
 // report is what a run found.
 type report struct {
 	out            io.Writer
-	s3             string // where the S3 server is
 	costs          []named
 	empty, deep    state
 	depth          map[bus.Stage]uint64
@@ -45,10 +44,10 @@ func newReport(out io.Writer) *report { return &report{out: out, states: make(ma
 func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d.Microseconds())/1000) }
 
 // print prints the tables.
-func (r *report) print(tb *testbed) {
+func (r *report) print(h *rehearsal) {
 	t := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
 	r.printComparison(t)
-	r.printMemory(t, tb)
+	r.printMemory(t, h)
 	r.printCosts(t)
 	_ = t.Flush() // stdout
 	fmt.Fprintf(r.out, "\nJOBS  %d submitted: %v; %d not ended, %d of them without a task; %d dead letters\n",
@@ -61,7 +60,7 @@ func (r *report) print(tb *testbed) {
 	}
 	fmt.Fprintf(r.out,
 		"\nWHAT WAS RUN  the %d jobs were written as the gateway writes them, by %d writers in %s with NATS not waiting for the disk;\n",
-		tb.cfg.jobs, seeders, r.filled.Round(time.Second))
+		h.cfg.jobs, seeders, r.filled.Round(time.Second))
 	fmt.Fprintln(r.out, "all else with sync_interval: always. The services behind the gateway were stopped meanwhile.")
 	fmt.Fprintf(r.out,
 		"Stages stop at %d tasks of the next one (production: 50,000), so that each does in a window what the last one does.\n", stageMark)
@@ -101,12 +100,12 @@ func (r *report) printComparison(t io.Writer) {
 	}
 }
 
-func (r *report) printMemory(t io.Writer, tb *testbed) {
+func (r *report) printMemory(t io.Writer, h *rehearsal) {
 	for _, phase := range []string{filling, working} {
 		fmt.Fprintf(t, "\nMEMORY (RssAnon), MB\tFIRST\tLAST\tMOST\tSLOPE PER 10,000 %s\n", phase)
-		names := slices.Sorted(maps.Keys(tb.processes()))
+		names := slices.Sorted(maps.Keys(h.processes()))
 		for _, name := range append(names, "engine children") {
-			points := tb.sampler.of(name, phase)
+			points := h.sampler.of(name, phase)
 			if len(points) == 0 {
 				continue
 			}

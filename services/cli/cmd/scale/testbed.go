@@ -40,12 +40,12 @@ var held = []string{"index", "ocr", "render", "scan", "ingest"}
 
 // testbed is all that runs.
 type testbed struct {
-	cfg    config
-	dir    string
-	report *report
+	cfg config
+	dir string
 
 	nats     *chaos.NATSCluster
 	s3, ch   *chaos.Process
+	s3Addr   string
 	chDSN    string
 	services map[string]*chaos.Process
 	ops      map[string]string // by service
@@ -56,10 +56,6 @@ type testbed struct {
 	jobs    *job.Store
 	index   search.Store
 	closers []func()
-	sampler *sampler
-	watcher *watcher
-	uploads []string // jobs that came by the API
-	seeded  int
 }
 
 // open builds and starts everything.
@@ -74,9 +70,6 @@ func (tb *testbed) open(ctx context.Context) error {
 			return err
 		}
 	}
-	tb.watcher = newWatcher(tb)
-	tb.sampler = newSampler(tb)
-	tb.closers = append(tb.closers, tb.sampler.close)
 	return nil
 }
 
@@ -144,7 +137,7 @@ func (tb *testbed) openS3(ctx context.Context, _ string) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	tb.report.s3 = addr
+	tb.s3Addr = addr
 	return retry(ctx, func() error {
 		_, err := store.ReadAttributes(ctx, "none")
 		if errors.Is(err, blob.ErrNotFound) {
@@ -250,7 +243,7 @@ func (tb *testbed) openServices(ctx context.Context, bin string) error {
 			return err
 		}
 		tb.ops[name] = ops
-		args := append([]string{"--nats", tb.nats.URL, "--nats.provision=false", "--blobs", tb.blobsURL(tb.report.s3),
+		args := append([]string{"--nats", tb.nats.URL, "--nats.provision=false", "--blobs", tb.blobsURL(tb.s3Addr),
 			"--ops", ops}, own[name]...)
 		tb.services[name] = chaos.NewProcess(filepath.Join(bin, name), args, tb.logFile(name))
 		if _, err := tb.startService(ctx, name); err != nil {
