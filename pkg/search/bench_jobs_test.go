@@ -166,22 +166,29 @@ func BenchmarkCounts(b *testing.B) {
 	})
 }
 
-// BenchmarkLists lists the 50 newest of 100,000 documents, each stored three times as a job under way is, in ClickHouse:
-// all of them, and those of a state that one in 1,000 has.
+// BenchmarkLists lists the 50 newest of 1,000 and of 100,000 documents, each stored three times as a job under way is,
+// in ClickHouse: all of them, and those of a state that one in 1,000 or, of the few, one in ten has.
 func BenchmarkLists(b *testing.B) {
+	for _, n := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprint("of_", n), func(b *testing.B) { benchmarkLists(b, n) })
+	}
+}
+
+func benchmarkLists(b *testing.B, documents int) {
 	server := searchtest.NewClickHouse(b)
 	s, err := search.Open(b.Context(), server.URL())
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	const documents, atOnce, versions = 100_000, 5000, 3
+	const versions = 3
+	atOnce := min(documents, 5000)
 	for first := 0; first < documents; first += atOnce {
 		for range versions {
 			docs := make([]search.Document, atOnce)
 			for i := range docs {
 				docs[i] = jobDocument(first + i)
-				if i%1000 == 0 {
+				if (first+i)%max(10, documents/100) == 0 {
 					docs[i].State = "FAILED"
 				}
 			}

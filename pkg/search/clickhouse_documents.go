@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,10 +20,10 @@ import (
 // documentColumns are those of documents that are written and read.
 const documentColumns = `job, filename, sha256, page_count, state, create_time, end_time, label_keys, label_values`
 
-// latestDocuments writes a subquery of a tenant's documents, each in its latest version, which may be that it is
-// deleted.
-func latestDocuments(tenant, and string) string {
-	return `(SELECT jid, version, deleted, folded, ` + documentColumns + ` FROM documents WHERE tenant = ` +
+// latestDocuments writes a subquery of a tenant's documents in a table, documents or documents_by_time, each in its
+// latest version, which may be that it is deleted.
+func latestDocuments(table, tenant, and string) string {
+	return `(SELECT jid, version, deleted, folded, ` + documentColumns + ` FROM ` + table + ` WHERE tenant = ` +
 		quoteString(tenant) + and +
 		` ORDER BY version DESC LIMIT 1 BY jid, job)`
 }
@@ -51,7 +52,8 @@ func (f *Filter) clickhouseConditions() string {
 // clickhouseDocuments is the table of documents.
 type clickhouseDocuments struct {
 	*clickhouseServer
-	batcher *insertBatcher[Document]
+	batcher     *insertBatcher[Document]
+	listReaches sync.Map // from a tenant to its listReach
 }
 
 func newClickHouseDocuments(server *clickhouseServer) *clickhouseDocuments {
@@ -88,31 +90,55 @@ func (s *clickhouseDocuments) storeDocuments(ctx context.Context, docs []Documen
 	for key := range latest {
 		tenants, ids = append(tenants, key.tenant), append(ids, hashJobID(key.job))
 	}
-	rows, err := s.conn.Query(ctx, `SELECT tenant, job, max(version) FROM documents WHERE tenant IN `+
-		quoteStrings(tenants)+` AND jid IN `+joinNumbers(ids)+
-		` GROUP BY tenant, job`)
+	stored, err := s.loadStoredDocuments(ctx, tenants, ids)
 	if err != nil {
-		return err
-	}
-	defer closeRows(rows)
-	before := map[documentKey]uint64{}
-	for rows.Next() {
-		var key documentKey
-		var version uint64
-		if err := rows.Scan(&key.tenant, &key.job, &version); err != nil {
-			return err
-		}
-		before[key] = version
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	now := encodeVersion(0, time.Now())
 	var versions []documentVersion
 	for key, d := range latest {
-		versions = append(versions, documentVersion{Document: d, version: max(now, before[key]+1)})
+		version := max(now, stored[key].version+1)
+		if before := stored[key]; before.version > 0 && before.createTime != timeToMicros(d.CreateTime) {
+			versions = append(versions, before.tombstone(key, version))
+			version++
+		}
+		versions = append(versions, documentVersion{Document: d, version: version})
 	}
 	return s.insertDocuments(ctx, versions)
+}
+
+// storedDocument is what the table has of a document: its latest version, and where that stands in the order of lists,
+// in microseconds since 1970.
+type storedDocument struct {
+	version    uint64
+	createTime int64
+}
+
+// tombstone returns the row that hides the document at its place in lists.
+func (d storedDocument) tombstone(key documentKey, version uint64) documentVersion {
+	doc := Document{Tenant: key.tenant, Job: key.job, CreateTime: timeFromMicros(d.createTime)}
+	return documentVersion{Document: doc, version: version, deleted: true}
+}
+
+// loadStoredDocuments returns what the table has of jobs, given by their tenants and numbers.
+func (s *clickhouseDocuments) loadStoredDocuments(ctx context.Context, tenants []string,
+	ids []uint64) (map[documentKey]storedDocument, error) {
+	rows, err := s.conn.Query(ctx, `SELECT tenant, job, max(version), argMax(create_time, version) FROM documents
+		WHERE tenant IN `+quoteStrings(tenants)+` AND jid IN `+joinNumbers(ids)+` GROUP BY tenant, job`)
+	if err != nil {
+		return nil, err
+	}
+	defer closeRows(rows)
+	stored := map[documentKey]storedDocument{}
+	for rows.Next() {
+		var key documentKey
+		var doc storedDocument
+		if err := rows.Scan(&key.tenant, &key.job, &doc.version, &doc.createTime); err != nil {
+			return nil, err
+		}
+		stored[key] = doc
+	}
+	return stored, rows.Err()
 }
 
 // documentVersion is a row of documents.
@@ -166,15 +192,6 @@ func arraysToMap(keys, values []string) map[string]string {
 	return m
 }
 
-// latestDocumentVersion returns the latest version of a document, 0 if there is none.
-func (s *clickhouseDocuments) latestDocumentVersion(ctx context.Context, tenant, job string) (uint64, error) {
-	var version uint64
-	err := s.conn.QueryRow(ctx, `SELECT max(version) FROM documents WHERE tenant = `+quoteString(tenant)+` AND jid = `+
-		strconv.FormatUint(hashJobID(job), 10)+
-		` AND job = `+quoteString(job)).Scan(&version)
-	return version, err
-}
-
 // fillDocumentNames puts into hits what the documents are called, and when they came.
 func (s *clickhouseDocuments) fillDocumentNames(ctx context.Context, tenant string, hits []Hit) error {
 	if len(hits) == 0 {
@@ -186,7 +203,7 @@ func (s *clickhouseDocuments) fillDocumentNames(ctx context.Context, tenant stri
 	}
 	slices.Sort(ids)
 	rows, err := s.conn.Query(ctx, `SELECT job, filename, create_time FROM `+
-		latestDocuments(tenant, ` AND jid IN `+joinNumbers(slices.Compact(ids)))+` WHERE deleted = 0`)
+		latestDocuments("documents", tenant, ` AND jid IN `+joinNumbers(slices.Compact(ids)))+` WHERE deleted = 0`)
 	if err != nil {
 		return err
 	}
@@ -236,16 +253,24 @@ func (s *clickhouseDocuments) ListJobs(ctx context.Context, q JobQuery) (JobPage
 	return page, classifyServerError(ctx, "list jobs", err)
 }
 
-// listWindows are how many rows of documents a list looks at first, and then, where its filter leaves too few, for each
-// document that it is to return: one that is under way has a few rows. After them it looks at all.
+// listWindows are how many rows of documents_by_time a list looks at first, and then, where its filter leaves too few,
+// for each document that it is to return: one that is under way has a few rows. After them it looks at all.
 var listWindows = [...]int{4, 128}
 
-// queryJobs lists documents. Their order is not that of the table, and which version of one counts is known when all
-// are read: to sort 100,000 documents for the newest 50 takes 8 times as long as to find out from one column how new
-// these are at least, and to sort only what is as new (BenchmarkLists). So that is done first.
+const (
+	// firstListSpan is how far back from its start the first list of a tenant looks for the rows of its first window.
+	firstListSpan = time.Minute
+	// listSpanGrowth is what the span is multiplied by where it has too few rows.
+	listSpanGrowth = 32
+	// maxListSpan is the span beyond which a list looks at all times.
+	maxListSpan = 10 * 365 * 24 * time.Hour
+)
+
+// queryJobs lists documents. To sort 100,000 documents for the newest 50 takes 8 times as long as to find out from one
+// column how new these are at least, and to sort only what is as new (BenchmarkLists). So that is done first.
 func (s *clickhouseDocuments) queryJobs(ctx context.Context, q JobQuery, after *jobPosition) (JobPage, error) {
 	for _, window := range listWindows {
-		within, err := s.conditionOfWindow(ctx, q, after, window*(q.Limit+1))
+		within, err := s.conditionOfWindow(ctx, q, after, window)
 		if err != nil {
 			return JobPage{}, err
 		}
@@ -267,34 +292,100 @@ func (s *clickhouseDocuments) queryJobs(ctx context.Context, q JobQuery, after *
 	return newJobPage(q, docs), nil
 }
 
-// conditionOfWindow returns the condition for the documents that come first in a list, by so many rows, empty where
-// there are no more.
+// conditionOfWindow returns the condition for the documents that come first in a list, by so many rows for each that
+// the list is to return, empty where there are no more. Of a list of the newest it looks at a span of time that is
+// likely to have the rows, which the table's key leads to, and at more only where that has too few.
 func (s *clickhouseDocuments) conditionOfWindow(ctx context.Context, q JobQuery, after *jobPosition,
-	rows int) (string, error) {
-	direction, from, beyond := " DESC", ">=", "<="
+	window int) (string, error) {
+	rows := window * (q.Limit + 1)
 	if q.OldestFirst {
-		direction, from, beyond = "", "<=", ">="
+		and := ""
+		if after != nil {
+			and = fmt.Sprintf(" AND create_time >= %d", after.created)
+		}
+		last, err := s.timeOfRow(ctx, q.Tenant, and+` ORDER BY create_time`, rows)
+		if err != nil || last == nil {
+			return "", err
+		}
+		return fmt.Sprintf(" AND create_time <= %d%s", *last, and), nil
 	}
-	and := ""
+	and, start := "", time.Now()
 	if after != nil {
-		and = fmt.Sprintf(" AND create_time %s %d", beyond, after.created)
+		and, start = fmt.Sprintf(" AND create_time <= %d", after.created), timeFromMicros(after.created)
 	}
-	var last int64
-	err := s.conn.QueryRow(ctx, `SELECT create_time FROM documents WHERE deleted = 0 AND tenant = `+
-		quoteString(q.Tenant)+and+` ORDER BY create_time`+direction+` LIMIT `+strconv.Itoa(rows)+`, 1`).Scan(&last)
+	reach, span := s.loadListReach(q.Tenant), maxListSpan // the larger window is as a rule not within reach
+	if window == listWindows[0] {
+		span = reach.spanFrom(start, after != nil)
+	}
+	for ; ; span *= listSpanGrowth {
+		since := ""
+		if span < maxListSpan {
+			since = fmt.Sprintf(" AND create_time >= %d", timeToMicros(start.Add(-span)))
+		}
+		last, err := s.timeOfRow(ctx, q.Tenant, and+since+` ORDER BY create_time DESC`, rows)
+		if err != nil {
+			return "", err
+		}
+		if last != nil {
+			if window == listWindows[0] {
+				s.listReaches.Store(q.Tenant, reach.extendedTo(timeFromMicros(*last), start, after != nil))
+			}
+			return fmt.Sprintf(" AND create_time >= %d%s", *last, and), nil
+		}
+		if since == "" {
+			return "", nil
+		}
+	}
+}
+
+// listReach is how far back the first windows of a tenant's last lists reached: that of the newest documents to a
+// time, for more will have come since, and those that go on after a document over a span.
+type listReach struct {
+	newest time.Time
+	span   time.Duration
+}
+
+func (s *clickhouseDocuments) loadListReach(tenant string) listReach {
+	if known, ok := s.listReaches.Load(tenant); ok {
+		return known.(listReach)
+	}
+	return listReach{}
+}
+
+// spanFrom returns how far back from its start a list finds the rows of its first window, as far as is known.
+func (r listReach) spanFrom(start time.Time, goesOn bool) time.Duration {
+	if !goesOn && !r.newest.IsZero() {
+		return max(time.Second, start.Sub(r.newest)+time.Microsecond)
+	}
+	return max(firstListSpan, r.span)
+}
+
+// extendedTo returns the reach after a list that began at a start reached to a time.
+func (r listReach) extendedTo(last, start time.Time, goesOn bool) listReach {
+	if goesOn {
+		r.span = 2 * start.Sub(last)
+	} else {
+		r.newest = last
+	}
+	return r
+}
+
+// timeOfRow returns when the document of a row was made, of which so many are before it in an order, in microseconds
+// since 1970; nil if there are not as many.
+func (s *clickhouseDocuments) timeOfRow(ctx context.Context, tenant, andOrder string, before int) (*int64, error) {
+	var created int64
+	err := s.conn.QueryRow(ctx, `SELECT create_time FROM documents_by_time WHERE deleted = 0 AND tenant = `+
+		quoteString(tenant)+andOrder+` LIMIT `+strconv.Itoa(before)+`, 1`).Scan(&created)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+		return nil, nil
 	}
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf(" AND create_time %s %d%s", from, last, and), nil
+	return &created, err
 }
 
 // queryJobsWithin returns the documents of a list that meet a condition of their time, one more than the list's limit.
 func (s *clickhouseDocuments) queryJobsWithin(ctx context.Context, q JobQuery, after *jobPosition,
 	within string) ([]Document, error) {
-	where := " WHERE deleted = 0" + within + q.Filter.clickhouseConditions()
+	where := " WHERE deleted = 0" + q.Filter.clickhouseConditions()
 	if len(q.States) > 0 {
 		where += " AND state IN " + quoteStrings(q.States)
 	}
@@ -306,11 +397,7 @@ func (s *clickhouseDocuments) queryJobsWithin(ctx context.Context, q JobQuery, a
 		where += fmt.Sprintf(" AND (create_time %s %d OR (create_time = %d AND job %s %s))", beyond, after.created,
 			after.created, beyond, quoteString(after.job))
 	}
-	candidates := ""
-	if within != "" { // all versions of a document count that has one within, since another may have been recreated
-		candidates = ` AND jid IN (SELECT jid FROM documents WHERE tenant = ` + quoteString(q.Tenant) + within + `)`
-	}
-	rows, err := s.conn.Query(ctx, `SELECT `+documentColumns+` FROM `+latestDocuments(q.Tenant, candidates)+where+
+	rows, err := s.conn.Query(ctx, `SELECT `+documentColumns+` FROM `+latestDocuments("documents_by_time", q.Tenant, within)+where+
 		` ORDER BY create_time`+direction+`, job`+direction+` LIMIT `+strconv.Itoa(q.Limit+1))
 	if err != nil {
 		return nil, err
@@ -351,15 +438,17 @@ func (s *ClickHouse) hideJob(ctx context.Context, tenant, job string) error {
 	if err := s.hideEvents(ctx, tenant, job); err != nil {
 		return err
 	}
-	document, err := s.latestDocumentVersion(ctx, tenant, job)
+	key := documentKey{tenant, job}
+	stored, err := s.loadStoredDocuments(ctx, []string{tenant}, []uint64{hashJobID(job)})
 	if err != nil {
 		return err
 	}
+	document := stored[key]
 	pages, err := s.loadPageVersions(ctx, tenant, job)
 	if err != nil {
 		return err
 	}
-	if document == 0 && len(pages) == 0 {
+	if document.version == 0 && len(pages) == 0 {
 		return nil
 	}
 	now := time.Now()
@@ -369,17 +458,16 @@ func (s *ClickHouse) hideJob(ctx context.Context, tenant, job string) error {
 		pages[i].version = max(pages[i].version+1, encodeVersion(pages[i].run, now))
 		r.version = max(r.version, pages[i].version)
 	}
-	if document > 0 {
-		r.document = max(document+1, encodeVersion(0, now))
+	if document.version > 0 {
+		r.document = max(document.version+1, encodeVersion(0, now))
 	}
 	// First what leads to the purge, then what hides: a caller who got no answer calls again.
 	err = s.insertRows(ctx, `removals (`+removalColumns+`)`, 1, func(int) []any { return r.columnValues(0) })
 	if err != nil {
 		return err
 	}
-	if document > 0 {
-		tombstone := documentVersion{Document: Document{Tenant: tenant, Job: job}, version: r.document, deleted: true}
-		if err := s.insertDocuments(ctx, []documentVersion{tombstone}); err != nil {
+	if document.version > 0 {
+		if err := s.insertDocuments(ctx, []documentVersion{document.tombstone(key, r.document)}); err != nil {
 			return err
 		}
 	}

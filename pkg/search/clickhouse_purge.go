@@ -142,7 +142,7 @@ func (s *ClickHouse) purgeRemovals(ctx context.Context, jobs []removal) error {
 		pages = append(pages, "("+which+")")
 	}
 	for table, which := range map[string][]string{"words": pages, "pages": pages, "documents": documents,
-		"events": events} {
+		"documents_by_time": documents, "events": events} {
 		if len(which) == 0 {
 			continue
 		}
@@ -159,7 +159,7 @@ func (s *ClickHouse) purgeRemovals(ctx context.Context, jobs []removal) error {
 func (s *ClickHouse) deleteExpired(ctx context.Context) error {
 	past := fmt.Sprintf("expire < toDateTime(%d)", time.Now().Unix())
 	for table, where := range map[string]string{
-		"pages": past, "words": past, "documents": past, "events": past,
+		"pages": past, "words": past, "documents": past, "documents_by_time": past, "events": past,
 		"removals": fmt.Sprintf("done = 1 AND removed < toDateTime(%d)", time.Now().Add(-purgeRetention).Unix()),
 	} {
 		var n uint64

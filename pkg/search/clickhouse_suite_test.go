@@ -3,7 +3,9 @@ package search_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/search"
@@ -71,6 +73,7 @@ func TestClickHousePurge(t *testing.T) {
 	}
 	wantRows("after the purge", "words", 162)
 	wantRows("after the purge", "documents", 1)
+	wantRows("after the purge", "documents_by_time", 1)
 	for text, want := range map[string]int{"words": 40, "again": 1} {
 		result, err := s.Search(t.Context(), search.Query{Tenant: "acme", Text: text, Limit: search.MaxLimit})
 		if err != nil || len(result.Hits) != want {
@@ -128,6 +131,68 @@ func TestClickHouseHalfWritten(t *testing.T) {
 			t.Errorf("search after the table %s was away: got %d hits, %v, want 1", table, len(result.Hits), err)
 		}
 	}
+}
+
+// requireListed checks which jobs of a tenant a list has, newest first.
+func requireListed(t *testing.T, s search.Store, when string, want ...string) {
+	t.Helper()
+	page, err := s.ListJobs(t.Context(), search.JobQuery{Tenant: "acme"})
+	if err != nil {
+		t.Fatalf("list %s: got %v, want no error", when, err)
+	}
+	var got []string
+	for _, d := range page.Jobs {
+		got = append(got, d.Job)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("list %s: got %q, want %q", when, got, want)
+	}
+}
+
+// A document whose row in the order of lists failed to be written, or to be hidden, is there, or gone, after the next try.
+func TestClickHouseHalfListed(t *testing.T) {
+	t.Parallel()
+	s := search.TestedClickHouse(t, searchtest.NewClickHouse(t).URL())
+	doc := search.Document{Tenant: "acme", Job: "j", CreateTime: time.Unix(1_700_000_000, 0)}
+	for _, step := range []struct {
+		name  string
+		write func() error
+		want  []string
+	}{
+		{"put", func() error { return s.PutDocument(t.Context(), doc) }, []string{"j"}},
+		{"deleted", func() error { return s.DeleteJob(t.Context(), "acme", "j") }, nil},
+	} {
+		search.Exec(t, s, "RENAME TABLE documents_by_time TO hidden")
+		if err := step.write(); err == nil {
+			t.Errorf("%s without the table of lists: got no error, want one", step.name)
+		}
+		search.Exec(t, s, "RENAME TABLE hidden TO documents_by_time")
+		if err := step.write(); err != nil {
+			t.Errorf("%s with the table of lists back: got %v, want no error", step.name, err)
+		}
+		requireListed(t, s, step.name, step.want...)
+	}
+}
+
+// Documents that were stored before there was a table in the order of lists are listed as they were last.
+func TestClickHouseListsEarlierDocuments(t *testing.T) {
+	t.Parallel()
+	url := searchtest.NewClickHouse(t).URL()
+	before := search.TestedClickHouse(t, url)
+	for _, statement := range []string{"DROP TABLE documents_to_time", "DROP TABLE documents_by_time", "DROP TABLE schema_migrations"} {
+		search.Exec(t, before, statement)
+	}
+	at := time.Unix(1_700_000_000, 0)
+	for i, job := range []string{"first", "second", "gone", "first"} {
+		doc := search.Document{Tenant: "acme", Job: job, CreateTime: at.Add(time.Duration(i) * time.Hour)}
+		if err := before.PutDocument(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := before.DeleteJob(t.Context(), "acme", "gone"); err != nil {
+		t.Fatal(err)
+	}
+	requireListed(t, search.TestedClickHouse(t, url), "after the migration", "first", "second")
 }
 
 // What a caller's context does after a write does not close the connection, which another caller may have by then: the

@@ -265,6 +265,28 @@ func testLongLists(t *testing.T, open Open) {
 	}
 }
 
+// testSparseLists lists documents that are years apart at first and milliseconds apart at last, as far as the clock has
+// come and beyond.
+func testSparseLists(t *testing.T, open Open) {
+	s := open(t)
+	var names []string // newest first
+	at := time.Now().Add(time.Minute)
+	for i := range 60 {
+		doc := search.Document{Tenant: tenant, Job: fmt.Sprintf("job%03d", i), State: "PENDING", CreateTime: at}
+		requireNoError(t, s.PutDocument(t.Context(), doc))
+		names = append(names, doc.Job)
+		at = at.Add(-time.Millisecond << (i * 40 / 60)) // up to 17 years
+	}
+	for _, limit := range []int{1, 2, 7, len(names)} {
+		q := search.JobQuery{Tenant: tenant, Limit: limit}
+		for range 2 { // again, from what the first has shown
+			if got, want := listAllJobs(t, s, q), strings.Join(names, " "); got != want {
+				t.Errorf("%d at a time:\n got %s\nwant %s", limit, got, want)
+			}
+		}
+	}
+}
+
 func testInflections(t *testing.T, open Open) {
 	s := open(t)
 	putPage(t, s, "a", 1, "The invoices were planned and billed by several companies")
