@@ -67,11 +67,26 @@ func streamREST(r *gatewaytest.Gateway, query, accept string) changeStream {
 	}
 }
 
+// awaitBucketWatch returns when changes of jobs reach their watchers. Until then one is told to read its list again
+// instead, perhaps a second time.
+func awaitBucketWatch(t *testing.T, r *gatewaytest.Gateway) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	streamRPC(r, nil)(ctx, t, func(c *inkstreamv1.JobChange) bool {
+		if c.GetReset_() {
+			r.NewJob(nil)
+		}
+		return c.GetReset_()
+	})
+}
+
 // A tenant's stream begins with a reset, and tells of jobs that come, change and go, of another tenant's nothing. A
 // filter says which of them match.
 func TestWatchJobs(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
+	awaitBucketWatch(t, r)
 	failed := &inkstreamv1.JobFilter{State: []inkstreamv1.Job_State{inkstreamv1.Job_FAILED}, Filename: "SCAN",
 		Label: []string{"team=ops"}}
 	query := "state=FAILED&filename=SCAN&label=team%3Dops"
