@@ -5,6 +5,9 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
+# Whatever is built, by make or by a test, is built in one way: code that is compiled with paths and without is compiled twice.
+export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
+
 MODULES = $(shell go list -m -f '{{.Dir}}')
 BUF := .bin/npm/node_modules/.bin/buf
 TSC := .bin/npm/node_modules/.bin/tsc
@@ -20,7 +23,7 @@ run: build ## Install what is missing, build, and start everything in one proces
 
 .PHONY: build
 build: deps ## Build bin/inkstream
-	go build -trimpath -o bin/inkstream ./services/cli/cmd/inkstream
+	go build -o bin/inkstream ./services/cli/cmd/inkstream
 
 .PHONY: deps
 deps: ## Install the system packages that a build needs, if any is missing
@@ -61,7 +64,7 @@ vision: test-deps ## Hold the engine of vision models to its contract over a ser
 
 .PHONY: vision-test
 vision-test: .bin/visionserver/node_modules
-	INKSTREAM_VISION_SERVER=$(CURDIR)/.bin/visionserver go test -trimpath -count=1 -v -run '^TestPixelReader' ./services/ocr/internal/vision
+	INKSTREAM_VISION_SERVER=$(CURDIR)/.bin/visionserver go test -count=1 -v -run '^TestPixelReader' ./services/ocr/internal/vision
 
 # Without scripts: they would fetch programs for graphics cards from elsewhere.
 .bin/visionserver/node_modules: pkg/tools/visionserver/package.json pkg/tools/visionserver/server.mjs
@@ -164,7 +167,7 @@ scale: test-deps .bin/versitygw ## Measure with 100,000 queued jobs and a docume
 
 .PHONY: ui-scale
 ui-scale: test-deps ## Hold the web pages to their budgets with 100,000 documents and a document of 3,000 pages
-	INKSTREAM_UI_JOBS=100000 INKSTREAM_UI_PAGES=3000 go test -trimpath -count=1 -v -run StayWithin ./services/gateway/ui/e2e
+	INKSTREAM_UI_JOBS=100000 INKSTREAM_UI_PAGES=3000 go test -count=1 -v -run StayWithin ./services/gateway/ui/e2e
 
 ##@ Change
 
@@ -210,7 +213,7 @@ help:
 
 # The collector is a module of its own, as old as the image that deploy/compose.yaml names.
 .bin/otelcol: pkg/tools/otelcol/go.mod pkg/tools/otelcol/main.go
-	GOWORK=off go -C pkg/tools/otelcol build -trimpath -ldflags '-s -w' -o $(CURDIR)/.bin/otelcol .
+	GOWORK=off go -C pkg/tools/otelcol build -ldflags '-s -w' -o $(CURDIR)/.bin/otelcol .
 
 .bin/protoc-gen-go: pkg/tools/go.mod
 	$(TOOL) google.golang.org/protobuf/cmd/protoc-gen-go
