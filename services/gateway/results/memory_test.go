@@ -143,7 +143,7 @@ func checkPageWeight(t *testing.T, page *inkstreamv1.Page) {
 // measureAnswers returns how many bytes the process allocates for an answer, as it is and compressed.
 func measureAnswers(t *testing.T, r *gatewaytest.Gateway, address string) map[string]int64 {
 	t.Helper()
-	const requests = 8
+	const requests = 3
 	allocated := map[string]int64{}
 	for _, encoding := range []string{"identity", "gzip"} {
 		var before, after runtime.MemStats
