@@ -111,8 +111,8 @@ func TestPoisonCostsItsPageOnly(t *testing.T) {
 // neither in its own lane nor in the other.
 func TestHangingPagesDoNotKeepOthersOut(t *testing.T) {
 	t.Parallel()
-	// A chunk of the document takes at least 32 s of a worker, and chunks that take turns page by page twice as long.
-	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout = 2 * time.Second })
+	// A chunk of the document takes at least 16 s of a worker, and chunks that take turns page by page twice as long.
+	engines := openEngines(t, func(c *pdf.Config) { c.PageTimeout = time.Second })
 	l := newCrashHarness(t, engines, "", func(c *standalone.Config) {
 		c.Render.Workers, c.Render.TimeSlice = 2, 100*time.Millisecond
 		c.Scan.Window = standalone.DefaultConfig().Scan.Window
@@ -120,7 +120,7 @@ func TestHangingPagesDoNotKeepOthersOut(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // a quiet machine takes one
 	defer cancel()
-	hostile := pdftest.HangOnEveryPage(640) // for two workers work of ten minutes
+	hostile := pdftest.HangOnEveryPage(640) // for two workers work of five minutes
 	j, _, err := l.client.UploadUntilAcknowledged(ctx, "", hostile.PDF, url.Values{"lane": {"interactive"}})
 	if err != nil {
 		t.Fatal(err)
