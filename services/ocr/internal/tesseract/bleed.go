@@ -11,6 +11,8 @@ const (
 	// minBleedXHeight is the height of small letters, in pixels, from which a page is looked at: hairlines of smaller print
 	// are as pale as what shows through. An Arabic page of 10 pixels was read worse, English ones of 19 far better.
 	minBleedXHeight = 13
+	// bleedGreyShare is the share of the paper's grey below which the mean of a pixel and those around it is no paper.
+	bleedGreyShare = 0.9
 	// leastWhite is the least share of the way from the threshold of ink to the paper's grey that becomes white.
 	leastWhite = 0.3
 )
@@ -32,7 +34,7 @@ func (g greyImage) whitenBleed(dpi float32, below, paper byte) (greyImage, bool)
 // findBleed looks for pale strokes away from ink, and returns the grey that is darker than nearly all of them.
 func (g greyImage) findBleed(dpi float32, below, paper byte) (darkest byte, found bool) {
 	const every = 3 // rows
-	pale := int(9 * paleGreyShare * float64(paper))
+	pale := int(9 * bleedGreyShare * float64(paper))
 	var greys []byte // of the pale pixels, as means of those around them
 	ink, runs := 0, 0
 	for y := reachOfInk; y+reachOfInk < g.height; y += every {

@@ -31,7 +31,7 @@ func TestPrintOfTheOtherSideBecomesWhite(t *testing.T) {
 		img  greyImage
 		want bool
 	}{
-		"a quarter shows":  {withOtherSide(page, other, 0.27), true},
+		"a quarter shows": {withOtherSide(page, other, 0.27), true}, "less shows": {withOtherSide(page, other, 0.17), true},
 		"hardly any shows": {withOtherSide(page, other, 0.05), false},
 		"clean":            {page, false}, "tinted ground": {tinted, false}, "noise, dust and shade": {dirty, false},
 		"nothing": {blankPage(400, 400), false}, "one pixel": {blankPage(1, 1), false},

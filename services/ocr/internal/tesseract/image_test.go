@@ -195,7 +195,8 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 	t.Parallel()
 	img := blankPage(1240, 1754)
 	want := []box{{100, 300, 900, 302}, {100, 898, 900, 900}, {100, 302, 102, 898}, {898, 302, 900, 898}}
-	for _, b := range want {
+	margin := box{1000, 300, 1002, 1300} // meets no others
+	for _, b := range append(want[:4:4], margin) {
 		img.fillBox(b, 0)
 	}
 	const skew = 2.0
@@ -204,9 +205,9 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reader{img: askew, dpi: 150, below: 128}
-	got, err := r.findRulings(skew)
-	if err != nil || len(got) != len(want) {
-		t.Fatalf("got %v, %v, want four lines", got, err)
+	got, down, err := r.findRulings(skew)
+	if err != nil || len(got) != len(want) || len(down) != 3 {
+		t.Fatalf("got %v, %v, %v, want four lines, and three down the page", got, down, err)
 	}
 	sin, cos := math.Sincos(-skew * math.Pi / 180)
 	for i, b := range want {
@@ -240,12 +241,11 @@ func TestKeepLattices(t *testing.T) {
 func TestDropReadRulings(t *testing.T) {
 	t.Parallel()
 	words := func(y int) []word {
-		return []word{{text: "|", box: box{98, y, 104, y + 20}}, {text: "Port", box: box{120, y, 180, y + 20}}, {text: "27|", box: box{380, y, 402, y + 20}},
+		return []word{{text: "|", box: box{98, y, 104, y + 20}}, {text: "Port", box: box{120, y, 180, y + 20}}, {text: "27]", box: box{370, y, 392, y + 20}},
 			{text: "|V", box: box{399, y, 430, y + 20}}, {text: "a|b", box: box{450, y, 490, y + 20}}, {text: "|", box: box{600, y, 604, y + 20}}}
 	}
-	got := reading{rulings: []box{{100, 50, 102, 300}, {400, 50, 402, 300}, {50, 50, 700, 52}},
-		blocks: []block{{lines: []line{{words: words(100)}, {words: words(500)}, {words: words(100)[:1]}}}}}
-	got.dropReadRulings(150)
+	got := reading{blocks: []block{{lines: []line{{words: words(100)}, {words: words(500)}, {words: words(100)[:1]}}}}}
+	got.dropReadRulings([]box{{100, 50, 102, 300}, {400, 50, 402, 300}}, 150)
 	var texts []string
 	for _, l := range got.blocks[0].lines {
 		text := ""
@@ -254,7 +254,7 @@ func TestDropReadRulings(t *testing.T) {
 		}
 		texts = append(texts, text)
 	}
-	if want := []string{"Port 27 V a|b | ", "| Port 27| |V a|b | "}; !slices.Equal(texts, want) {
+	if want := []string{"Port 27 V a|b | ", "| Port 27] |V a|b | "}; !slices.Equal(texts, want) {
 		t.Errorf("got %q, want %q", texts, want)
 	}
 }

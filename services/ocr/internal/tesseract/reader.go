@@ -77,6 +77,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	if legible, err := r.despeckle(); err != nil || !legible {
 		return reading{unreadable: !legible}, err
 	}
+	r.removeDust()
 	r.sharpenTones()
 	r.enlargeSmallPrint()
 	lines := measureDirections(r.img, r.dpi, r.below)
@@ -102,10 +103,11 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	}
 	got.dropSpecks()
 	r.markBullets(&got)
-	if got.rulings, err = r.findRulings(got.skew); err != nil {
+	var down []box
+	if got.rulings, down, err = r.findRulings(got.skew); err != nil {
 		return reading{}, err
 	}
-	got.dropReadRulings(r.dpi)
+	got.dropReadRulings(down, r.dpi)
 	return got, nil
 }
 

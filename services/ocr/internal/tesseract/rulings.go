@@ -6,25 +6,43 @@ import (
 	"strings"
 )
 
-// findRulings returns the lines along the rows and the columns of the page as it is once straightened, each where its middle is on the
-// page as it was given.
-func (r *reader) findRulings(skew float64) ([]box, error) {
-	if skew == 0 {
-		return keepLattices(r.img.findRulings(r.dpi, r.below), r.dpi), nil
+// minLoneRulingInches is the length from which a line down the page is certain that meets no others, such as that of a
+// margin.
+const minLoneRulingInches = 1.5
+
+// findRulings returns the lines along the rows and the columns of the page as it is once straightened, each where its
+// middle is on the page as it was given: those of lattices, and all down the page that may have been read as bars.
+func (r *reader) findRulings(skew float64) (lattices, down []box, err error) {
+	straight := r.img
+	if skew != 0 {
+		if straight, err = r.img.applySteps(imageSteps{angle: skew}, r.dpi, r.below); err != nil {
+			return nil, nil, err
+		}
 	}
-	straight, err := r.img.applySteps(imageSteps{angle: skew}, r.dpi, r.below)
-	if err != nil {
-		return nil, err
+	all := straight.findRulings(r.dpi, r.below)
+	lattices = keepLattices(all, r.dpi)
+	for _, b := range all {
+		if !b.isAcross() && (float32(b[3]-b[1]) >= minLoneRulingInches*r.dpi || slices.Contains(lattices, b)) {
+			down = append(down, b)
+		}
+	}
+	r.straightenRulingsBack(lattices, straight, skew)
+	r.straightenRulingsBack(down, straight, skew)
+	return lattices, down, nil
+}
+
+// straightenRulingsBack moves lines of the straightened image to where their middles are on the page as it was given.
+func (r *reader) straightenRulingsBack(rulings []box, straight greyImage, skew float64) {
+	if skew == 0 {
+		return
 	}
 	sin, cos := math.Sincos(skew * math.Pi / 180)
-	rulings := keepLattices(straight.findRulings(r.dpi, r.below), r.dpi)
 	for i, b := range rulings {
 		x, y := float64(b[0]+b[2]-straight.width)/2, float64(b[1]+b[3]-straight.height)/2
 		dx := int(math.Round(x*cos + y*sin - x + float64(r.img.width-straight.width)/2))
 		dy := int(math.Round(y*cos - x*sin - y + float64(r.img.height-straight.height)/2))
 		rulings[i] = box{b[0] + dx, b[1] + dy, b[2] + dx, b[3] + dy}
 	}
-	return rulings, nil
 }
 
 // keepLattices returns the lines that meet others so that there are two at least each way. Of lines that are dotted or faint some
@@ -72,9 +90,8 @@ func (b box) isAcross() bool { return b[2]-b[0] > b[3]-b[1] }
 // bars are the characters that lines between the columns of a table are read as.
 const bars = "|¦[]"
 
-// dropReadRulings drops words that are rulings from the top of the page to its bottom, and such bars from the ends of words beside them.
-func (r *reading) dropReadRulings(dpi float32) {
-	down := slices.DeleteFunc(slices.Clone(r.rulings), func(b box) bool { return b.isAcross() })
+// dropReadRulings drops words that are lines drawn down the page, and such bars from the ends of words beside them.
+func (r *reading) dropReadRulings(down []box, dpi float32) {
 	if len(down) == 0 || r.turn != 0 {
 		return
 	}
@@ -105,14 +122,24 @@ func (r *reading) dropReadRulings(dpi float32) {
 	}
 }
 
-// trimBars takes bars from the ends of a word where a ruling stands.
+// trimBars takes bars from the ends of a word where a ruling stands; brackets too, if no other closes them.
 func (w *word) trimBars(stands func(x, y float64) bool) {
-	const bar = "|"
-	middle := float64(w.box[1]+w.box[3]) / 2
-	if rest := strings.TrimLeft(w.text, bar); rest != w.text && rest != "" && stands(float64(w.box[0]), middle) {
+	left, right := "|¦", "|¦"
+	if !strings.ContainsAny(w.text, "]") {
+		left += "["
+	}
+	if !strings.ContainsAny(w.text, "[") {
+		right += "]"
+	}
+	// The word's box may end before the ruling, by as much as letters stand apart.
+	middle, beyond := float64(w.box[1]+w.box[3])/2, float64(w.box[3]-w.box[1])/2
+	standsAt := func(edge int, beyond float64) bool {
+		return stands(float64(edge), middle) || stands(float64(edge)+beyond, middle)
+	}
+	if rest := strings.TrimLeft(w.text, left); rest != w.text && rest != "" && standsAt(w.box[0], -beyond) {
 		w.text = rest
 	}
-	if rest := strings.TrimRight(w.text, bar); rest != w.text && rest != "" && stands(float64(w.box[2]), middle) {
+	if rest := strings.TrimRight(w.text, right); rest != w.text && rest != "" && standsAt(w.box[2], beyond) {
 		w.text = rest
 	}
 }
