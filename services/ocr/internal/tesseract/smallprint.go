@@ -60,5 +60,30 @@ func letterHeight(areas []box) float64 {
 	large := heights[len(heights)*4/5]
 	from, _ := slices.BinarySearch(heights, large*45/100)
 	heights = heights[from:]
-	return float64(heights[len(heights)/2])
+	return joinedLetterHeight(areas, float64(heights[len(heights)/2]))
+}
+
+// joinedLetterHeight returns the height of small letters where that of areas was measured. On coarse scans letters touch: what is measured
+// then are pieces of words, as high as the largest of their letters.
+func joinedLetterHeight(areas []box, height float64) float64 {
+	const (
+		longest = 20  // times as wide as high: longer areas are rulings
+		joined  = 3   // letters for each piece of a word, at most
+		share   = 0.7 // of a piece's height that small letters have
+	)
+	letters, pieces := 0, 0
+	for _, b := range areas {
+		w, h := b[2]-b[0], b[3]-b[1]
+		switch {
+		case float64(h) < share*height || float64(h) > 3*height:
+		case w <= 2*h:
+			letters++
+		case w <= longest*h:
+			pieces++
+		}
+	}
+	if joined*pieces > letters {
+		return share * height
+	}
+	return height
 }
