@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// minLineLetters is how many letters in a row make a line of text.
-	minLineLetters = 6
+	// minLineLetters is how many letters in a row make a line of text, minStackRows how many shorter rows below each
+	// other make a column, as of figures, and minStackLetters how many letters those have together.
+	minLineLetters, minStackRows, minStackLetters = 6, 3, 9
 	// maxLostShare is the share of a page's letters under no word from which the places are read again.
 	maxLostShare = 0.01
 	// maxRegions bounds the places that are read again, and that are listed.
@@ -116,14 +117,16 @@ func findUnreadInk(areas []box, got *reading, img greyImage) unreadInk {
 	return out
 }
 
+// letterRow is a row of letters that follow each other.
+type letterRow struct {
+	bounds, last box
+	letters, sum int // sum of heights
+}
+
 // textLines returns the boxes of rows of letters that follow each other as those of a text do, and their number.
 func textLines(letters []box) (lines []box, count int) {
-	type row struct {
-		bounds, last box
-		letters, sum int // sum of heights
-	}
 	slices.SortFunc(letters, func(a, b box) int { return cmp.Compare(a[0], b[0]) })
-	var open []row
+	var open []letterRow
 	for _, b := range letters {
 		best, nearest := -1, math.MaxInt
 		for i := range open {
@@ -137,20 +140,65 @@ func textLines(letters []box) (lines []box, count int) {
 			}
 		}
 		if best < 0 {
-			open = append(open, row{b, b, 1, b[3] - b[1]})
+			open = append(open, letterRow{b, b, 1, b[3] - b[1]})
 			continue
 		}
 		r := &open[best]
 		r.bounds, r.last, r.letters, r.sum = r.bounds.union(b), b, r.letters+1, r.sum+b[3]-b[1]
 	}
+	var short []letterRow
 	for _, r := range open {
 		// A row of text is about as high as its letters; hatching, maps and pictures wander.
-		if r.letters >= minLineLetters && r.bounds[3]-r.bounds[1] <= 3*r.sum/r.letters {
+		switch {
+		case r.bounds[3]-r.bounds[1] > 3*r.sum/r.letters:
+		case r.letters >= minLineLetters:
 			lines = append(lines, r.bounds)
 			count += r.letters
+		case r.letters > 1:
+			short = append(short, r)
 		}
 	}
-	return lines, count
+	stacked, more := stackedRows(short)
+	return append(lines, stacked...), count + more
+}
+
+// stackedRows returns the boxes of those short rows of letters that stand below each other at the distance of lines, as
+// figures in the columns of a table do, and the number of their letters.
+func stackedRows(rows []letterRow) (boxes []box, count int) {
+	slices.SortFunc(rows, func(a, b letterRow) int { return cmp.Compare(a.bounds[1], b.bounds[1]) })
+	above := make([]int, len(rows)) // the row above each, or the row itself
+	for i := range rows {
+		above[i] = i
+		for j := i - 1; j >= 0; j-- {
+			if rows[j].stacksAbove(rows[i]) {
+				above[i] = j
+				break
+			}
+		}
+	}
+	top, members, letters := make([]int, len(rows)), make([]int, len(rows)), make([]int, len(rows))
+	for i := range rows {
+		if top[i] = i; above[i] != i {
+			top[i] = top[above[i]]
+		}
+		members[top[i]]++
+		letters[top[i]] += rows[i].letters
+	}
+	for i, r := range rows {
+		if members[top[i]] >= minStackRows && letters[top[i]] >= minStackLetters {
+			boxes, count = append(boxes, r.bounds), count+r.letters
+		}
+	}
+	return boxes, count
+}
+
+// stacksAbove reports whether a row stands above another at the distance of lines.
+func (r letterRow) stacksAbove(o letterRow) bool {
+	const farthest = 3 // times the height of the higher
+	high, low := max(r.sum/r.letters, o.sum/o.letters), min(r.sum/r.letters, o.sum/o.letters)
+	gap := o.bounds[1] - r.bounds[3]
+	overlaps := min(r.bounds[2], o.bounds[2]) > max(r.bounds[0], o.bounds[0])
+	return overlaps && 3*low >= 2*high && 2*gap > -high && gap < farthest*high
 }
 
 // joinLines joins lines that are close to one another, gives them a margin, and returns the largest.

@@ -98,3 +98,29 @@ func TestLeadersAreNoReasonToReadAgain(t *testing.T) {
 		t.Errorf("confidence of a line with a leader: got %.2f, want 0.95", got)
 	}
 }
+
+// TestShortRowsBelowEachOtherAreLines takes figures in the column of a table for lines of text, and scattered marks for
+// none.
+func TestShortRowsBelowEachOtherAreLines(t *testing.T) {
+	t.Parallel()
+	row := func(x, y int) (letters []box) {
+		for i := range 3 {
+			letters = append(letters, box{x + 12*i, y, x + 12*i + 9, y + 14})
+		}
+		return letters
+	}
+	column := slices.Concat(row(100, 100), row(104, 130), row(100, 162), row(98, 190))
+	for name, tt := range map[string]struct {
+		letters []box
+		lines   int
+	}{
+		"a column": {column, 4}, "two rows": {column[:6], 0}, "a line": {slices.Concat(row(300, 10), row(336, 10)), 1},
+		"far apart":                            {slices.Concat(row(100, 100), row(100, 300), row(100, 500), row(100, 700)), 0},
+		"beside each other, a step lower each": {slices.Concat(row(100, 100), row(200, 130), row(300, 160), row(400, 190)), 0},
+	} {
+		lines, count := textLines(slices.Clone(tt.letters))
+		if len(lines) != tt.lines || (count == len(tt.letters)) != (tt.lines > 0) {
+			t.Errorf("%s: got %d lines of %d letters, want %d", name, len(lines), count, tt.lines)
+		}
+	}
+}
