@@ -98,19 +98,8 @@ func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
 	const (
 		fewest, share = 5, 0.2 // lines, and their share of those long enough
 		perSide       = 2      // words
-		column        = 3      // lines that a block of a column has at least
 	)
-	of := map[*inkstreamv1.Word]int{}
-	for i, b := range made {
-		if b.GetTable() != nil || len(b.GetLines()) < column {
-			continue
-		}
-		for _, line := range b.GetLines() {
-			for _, w := range line.GetWords() {
-				of[w] = i + 1
-			}
-		}
-	}
+	of := columnsOfWords(made)
 	long, across := 0, 0
 	for _, line := range lines {
 		if len(line.words) < 2*perSide {
@@ -133,6 +122,41 @@ func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
 		}
 	}
 	return across >= fewest && float64(across) >= share*float64(long)
+}
+
+// columnsOfWords returns for each word the column that it stands in, from 1: blocks of which each stands below the one before are one. Words
+// of tables and of columns of a line or two are left out.
+func columnsOfWords(blocks []*inkstreamv1.Block) map[*inkstreamv1.Word]int {
+	const fewest = 3 // lines
+	of := map[*inkstreamv1.Word]int{}
+	for start, column := 0, 1; start < len(blocks); column++ {
+		end, lines := start+1, len(blocks[start].GetLines())
+		for end < len(blocks) && standsBelow(blocks[end], blocks[end-1]) {
+			lines += len(blocks[end].GetLines())
+			end++
+		}
+		for _, b := range blocks[start:end] {
+			if lines < fewest || b.GetTable() != nil {
+				continue
+			}
+			for _, line := range b.GetLines() {
+				for _, w := range line.GetWords() {
+					of[w] = column
+				}
+			}
+		}
+		start = end
+	}
+	return of
+}
+
+// standsBelow reports whether a block, which is no table, stands in one column with another, below it.
+func standsBelow(b, above *inkstreamv1.Block) bool {
+	if b.GetTable() != nil || above.GetTable() != nil {
+		return false
+	}
+	r, o := rectFromBox(b.GetBbox()), rectFromBox(above.GetBbox())
+	return r.centerY() > o.centerY() && -spanDistance(r.x0, r.x1, o.x0, o.x1) > 0.5*min(r.width(), o.width())
 }
 
 // splitRemaining returns the paragraphs of a recogniser's block without the words that tables have, and those tables.

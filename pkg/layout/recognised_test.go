@@ -63,15 +63,26 @@ func TestLinesAcrossColumns(t *testing.T) {
 		return out
 	}
 	left, right := down(40, 60, 9, text("left")...), down(310, 60, 9, text("right")...)
-	joined := make([]*inkstreamv1.Line, len(left))
-	for i := range left {
-		joined[i] = &inkstreamv1.Line{Words: slices.Concat(left[i].Words, right[i].Words)}
+	join := func(left, right []*inkstreamv1.Line) []*inkstreamv1.Line {
+		out := make([]*inkstreamv1.Line, len(left))
+		for i := range left {
+			out[i] = &inkstreamv1.Line{Words: slices.Concat(left[i].Words, right[i].Words)}
+		}
+		return out
+	}
+	// Lines so far apart are each a block.
+	apart := func(x float64, name string) (out []*inkstreamv1.Line) {
+		for i, l := range text(name) {
+			out = append(out, down(x, 60+30*float64(i), 9, l)...)
+		}
+		return out
 	}
 	for _, tt := range []struct {
 		name  string
 		lines []*inkstreamv1.Line
 	}{
-		{"lines over both columns", joined},
+		{"lines over both columns", join(left, right)},
+		{"lines far apart over both columns", join(apart(40, "left"), apart(310, "right"))},
 		{"columns", slices.Concat(left, right)},
 	} {
 		p := recognised(tt.lines)
