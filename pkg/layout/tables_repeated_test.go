@@ -20,6 +20,20 @@ func TestHeadBeginsAnotherTable(t *testing.T) {
 	}
 }
 
+// TestLabelOfHeadBeginsAnotherTable tells timetables below each other apart, whose heads have a word in common and figures otherwise.
+func TestLabelOfHeadBeginsAnotherTable(t *testing.T) {
+	t.Parallel()
+	columns := []float64{50, 180, 250, 320}
+	first := []string{"Train 282 284 286", "Harwick 4.45 5.56 6.14", "Marlow 5.13 6.20 6.25", "Brackley 5.19 6.26 6.28", "Glenford 5.30 6.31 6.30"}
+	second := []string{"Train 1629 1631 1633", "Carrow 4.46 5.51 7.15", "Belmont 4.58 6.10 7.34", "Tilbury 5.34 6.40 7.52"}
+	page := pageOf(gridLines(100, columns, first...), gridLines(184, columns, second...))
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 2 || tables[0].GetRows() != 5 || tables[1].GetRows() != 4 {
+		t.Errorf("got %v, want tables of 5 and of 4 rows: %q", tables, page.GetText())
+	}
+}
+
 // TestTablesBelowHeadingsSideBySide tells two tables apart that stand side by side below headings of their own, of which one is shorter.
 func TestTablesBelowHeadingsSideBySide(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,8 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 		if cur.several && prev.several {
 			limit = 3.5
 		}
-		if gap > limit*r.em || isNumberedHeading(rows[i], cur) || repeatsHead(rows[i:end], cur) && r.standsApart(i, end) {
+		if gap > limit*r.em || isNumberedHeading(rows[i], cur) ||
+			(repeatsHead(rows[i:end], cur) || repeatsHeadLabel(rows[i], cur)) && r.standsApart(i, end) {
 			break
 		}
 		if cur.several {
@@ -214,6 +215,17 @@ func repeatsHead(rows []tableLine, row tableLine) bool {
 		}
 	}
 	return false
+}
+
+// repeatsHeadLabel reports whether a row has as many cells as the first of a table and begins with the same word, and not with a figure, as
+// the heads of timetables one below the other do, whose other cells are numbers of trains.
+func repeatsHeadLabel(head, row tableLine) bool {
+	const fewest = 3 // cells
+	if len(row.cells) < fewest || len(row.cells) != len(head.cells) {
+		return false
+	}
+	label := segmentsText(row.cells[:1])
+	return label == segmentsText(head.cells[:1]) && countLetters(label) > 0 && !isNumeric(label)
 }
 
 // largestType returns the size of the largest type in a row.
