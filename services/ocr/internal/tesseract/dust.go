@@ -1,15 +1,20 @@
 package tesseract
 
+import "slices"
+
 const (
 	// maxDustShare is the width and height of dust at most, as a share of the height of small letters. Full stops and the
-	// dots of letters are 0.17 to 0.3 high, in light type and bold.
+	// dots of letters are 0.12 to 0.3 high, in light type and bold.
 	maxDustShare = 0.13
-	// minDust is how many specks of dust there are at least for each hundred other areas of ink. Sound scans have single
-	// ones, beside letters that a threshold broke.
-	minDust = 2
+	// minDust is how many specks of one size stand among the letters at least, by how many lie elsewhere. With more than
+	// maxDots times as many, most are dots of the print.
+	minDust, maxDots = 20, 2
+	// dustTiles is into how many parts the page is parted each way to tell how close dust lies. It lies everywhere; what
+	// is at the edges of a sheet, or in a picture, tells nothing of the rest.
+	dustTiles = 8
 )
 
-// removeDust makes specks white that are smaller than any dot of the print. Tesseract takes them for full stops, commas
+// removeDust makes specks white that are smaller than the dots of the print. Tesseract takes them for full stops, commas
 // and hyphens where they stand in a line.
 func (r *reader) removeDust() {
 	height := letterHeight(r.areas)
@@ -17,25 +22,75 @@ func (r *reader) removeDust() {
 		return
 	}
 	largest := max(1, int(maxDustShare*height))
-	isDust := func(b box) bool { return b[2]-b[0] <= largest && b[3]-b[1] <= largest }
-	var kept, dust []box
+	specks := make([][]box, largest+1) // by size
+	print := newCoverage(r.img.width, r.img.height, max(2, int(height/2)))
 	for _, b := range r.areas {
-		if isDust(b) {
-			dust = append(dust, b)
+		if size := max(b[2]-b[0], b[3]-b[1]); size <= largest {
+			specks[size] = append(specks[size], b)
 		} else {
-			kept = append(kept, b)
+			print.mark(b.grown(int(height / 2)))
 		}
 	}
-	if 100*len(dust) < minDust*len(kept) {
+	isDust, found := make([]bool, largest+1), false
+	for size, sized := range specks {
+		isDust[size] = print.explainsAsDust(sized)
+		found = found || isDust[size]
+	}
+	if !found {
 		return
 	}
-	img := greyImage{pix: append([]byte(nil), r.img.pix...), width: r.img.width, height: r.img.height}
+	img := greyImage{pix: slices.Clone(r.img.pix), width: r.img.width, height: r.img.height}
 	paper := img.medianGrey()
-	for _, b := range dust {
-		img.fill(box{b[0] - 1, b[1] - 1, b[2] + 1, b[3] + 1}, paper)
-	}
-	r.img, r.areas = img, kept
+	r.areas = slices.DeleteFunc(slices.Clone(r.areas), func(b box) bool {
+		size := max(b[2]-b[0], b[3]-b[1])
+		if size > largest || !isDust[size] {
+			return false
+		}
+		img.fill(b.grown(1), paper)
+		return true
+	})
+	r.img = img
 }
+
+// explainsAsDust reports whether specks lie as close to each other away from the print, where they are dust, as among it.
+func (c coverage) explainsAsDust(specks []box) bool {
+	type tile struct{ free, specks int }
+	var tiles [dustTiles][dustTiles]tile
+	tileOf := func(column, row int) *tile { return &tiles[row*dustTiles/c.rows][column*dustTiles/c.columns] }
+	printed := 0
+	for i, marked := range c.marked {
+		if marked {
+			printed++
+		} else {
+			tileOf(i%c.columns, i/c.columns).free++
+		}
+	}
+	among := 0
+	for _, b := range specks {
+		if c.covers(b) {
+			among++
+		} else {
+			tileOf((b[0]+b[2])/2/c.cell, (b[1]+b[3])/2/c.cell).specks++
+		}
+	}
+	var densities []float64 // specks a cell
+	enough := len(c.marked) / (dustTiles * dustTiles * 4)
+	for _, row := range tiles {
+		for _, t := range row {
+			if t.free > enough {
+				densities = append(densities, float64(t.specks)/float64(t.free))
+			}
+		}
+	}
+	if len(densities) < dustTiles {
+		return false
+	}
+	slices.Sort(densities)
+	expected := densities[len(densities)/2] * float64(printed)
+	return expected >= minDust && float64(among) <= maxDots*expected
+}
+
+func (b box) grown(by int) box { return box{b[0] - by, b[1] - by, b[2] + by, b[3] + by} }
 
 // fill gives a box, as far as it lies on the image, one grey.
 func (g greyImage) fill(b box, grey byte) {
