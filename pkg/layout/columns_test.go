@@ -172,3 +172,47 @@ func TestTypeSizeOfTallBoxes(t *testing.T) {
 		}
 	}
 }
+
+// TestBlanksOfTypescriptAreNoGutter reads lines on whose wide blanks, which stand below each other in three of them, others follow.
+func TestBlanksOfTypescriptAreNoGutter(t *testing.T) {
+	t.Parallel()
+	typed := func(y float64, text string) *inkstreamv1.Line {
+		line, x := &inkstreamv1.Line{}, 43.0
+		for _, word := range strings.Fields(text) {
+			w := 5.6 * float64(len(word))
+			line.Words = append(line.Words, &inkstreamv1.Word{Text: word, Bbox: rect{x, y, x + w, y + 9.3}.toBox(), Size: 9.3})
+			x += w + 11.6
+		}
+		return line
+	}
+	var lines []*inkstreamv1.Line
+	for i, text := range []string{"very similar to the heater surface measurements shown in Figure 8.1.2. This",
+		"calculation shows that the HU surface temperature was very sensitive to the",
+		"conductivity of the nearby tuff and appears to explain the behavior observed", "in the temperature history analyses."} {
+		lines = append(lines, typed(100+24.5*float64(i), text))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if text := strings.Join(strings.Fields(page.GetText()), " "); !strings.Contains(text, "shows that the HU surface temperature was") ||
+		!strings.Contains(text, "temperature history analyses.") {
+		t.Errorf("lines are parted at their blanks: %q", text)
+	}
+}
+
+// TestNotesInTheMargin reads a text past the notes in its margin, which begin close to the ends of its lines.
+func TestNotesInTheMargin(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	notes := []string{"Difference.", "Students.", "Heavy rain.", "Narrow report."}
+	for i := range 4 {
+		y := 80 + 38*float64(i)
+		lines = append(lines, at(40, y, 10, fmt.Sprintf("%d. the section begins with a line that comes near to the margin of it and", i+1)),
+			at(424, y+1, 7, notes[i]), at(40, y+12, 10, "goes on below that in another line, which ends in a word that stands by"),
+			at(40, y+24, 10, "itself, before the next section."))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if text := strings.Join(strings.Fields(page.GetText()), " "); strings.Count(text, "margin of it and goes on below that in another") != 4 {
+		t.Errorf("the notes part the text: %q", text)
+	}
+}

@@ -38,8 +38,9 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 	first := 0                   // part of the column in hand
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
-		if c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, i+1) ||
-			c.areContentsColumns(parts[first:i+1], parts[i+1:]) || c.areTablesSideBySide(parts[first:i+1], parts[i+1:]) {
+		if !isGutterByChance(parts[i], part, gaps[i+1]) && (c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) ||
+			c.areColumnsWithBlanks(parts, gaps, first, i+1) || c.areContentsColumns(parts[first:i+1], parts[i+1:]) ||
+			c.areTablesSideBySide(parts[first:i+1], parts[i+1:])) {
 			first = i + 1
 			ends = append(ends, ends[last]+len(part))
 		} else {
@@ -67,6 +68,29 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 		slices.Reverse(columns)
 	}
 	return columns
+}
+
+// isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of typescript are as wide as
+// gutters, and stand below each other by chance.
+func isGutterByChance(left, right []segment, gutter span) bool {
+	const few, fewestBlanks, wider = 5, 6, 1.2 // lines, blanks, and times as wide as a blank
+	byOrder := make(map[int]segment, len(left)+len(right))
+	for _, s := range slices.Concat(left, right) {
+		byOrder[s.order] = s
+	}
+	lines := 0
+	var blanks []float64
+	for order, s := range byOrder {
+		before, found := byOrder[order-1]
+		switch {
+		case !found || !s.continuesLine:
+		case before.x1 <= gutter.from+1 && s.x0 >= gutter.to-1:
+			lines++
+		default:
+			blanks = append(blanks, s.x0-before.x1)
+		}
+	}
+	return lines > 0 && lines <= few && len(blanks) >= fewestBlanks && gutter.to-gutter.from < wider*median(blanks)
 }
 
 // areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that wraps, the first and

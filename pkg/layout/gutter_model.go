@@ -51,7 +51,7 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 	if j.isWithinFramedRows(left, right, gap) {
 		return false
 	}
-	if gutters > 1 && beginsNumberedLines(left, right) {
+	if gutters > 1 && beginsNumberedLines(left, right) || areMarginNotes(right, left, j.em) || areMarginNotes(left, right, j.em) {
 		return true
 	}
 	f := measureGutter(left, right, gutterContext{gap: gap, across: j.rulings.across, down: j.rulings.down, gutters: gutters,
@@ -91,6 +91,25 @@ func areEndsOfRows(left, right []sideLine, em float64) bool {
 	}
 	return level == len(right) && float64(count) <= words*float64(len(right)) && alignedShare(ends, slack*em) >= flush &&
 		alignedShare(starts, slack*em) <= ragged
+}
+
+// areMarginNotes reports whether lines are notes in the margin of a text: a few words each, in smaller type, beginning at one edge, beside a
+// part of the lines of the text, which are long.
+func areMarginNotes(notes, text []sideLine, em float64) bool {
+	const fewest, most, smaller, words, wordy, slack, aligned = 3, 0.5, 0.93, 3.5, 5.0, 0.2, 0.9
+	if len(notes) < fewest || float64(len(notes)) > most*float64(len(text)) || areMostlyFigures(notes) {
+		return false
+	}
+	ofNotes, ofText := 0, 0
+	starts, heights, others := make([]float64, len(notes)), make([]float64, len(notes)), make([]float64, len(text))
+	for i, l := range notes {
+		starts[i], heights[i], ofNotes = l.x0, l.height(), ofNotes+l.words
+	}
+	for i, l := range text {
+		others[i], ofText = l.height(), ofText+l.words
+	}
+	return float64(ofNotes) <= words*float64(len(notes)) && float64(ofText) >= wordy*float64(len(text)) &&
+		median(heights) <= smaller*median(others) && alignedShare(starts, slack*em) >= aligned
 }
 
 // areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on their left,
