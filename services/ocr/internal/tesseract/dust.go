@@ -23,17 +23,17 @@ func (r *reader) removeDust() {
 	}
 	largest := max(1, int(maxDustShare*height))
 	specks := make([][]box, largest+1) // by size
-	print := newCoverage(r.img.width, r.img.height, max(2, int(height/2)))
+	printed := newCoverage(r.img.width, r.img.height, max(2, int(height/2)))
 	for _, b := range r.areas {
 		if size := max(b[2]-b[0], b[3]-b[1]); size <= largest {
 			specks[size] = append(specks[size], b)
 		} else {
-			print.mark(b.grown(int(height / 2)))
+			printed.mark(b.grown(int(height / 2)))
 		}
 	}
 	isDust, found := make([]bool, largest+1), false
 	for size, sized := range specks {
-		isDust[size] = print.explainsAsDust(sized)
+		isDust[size] = printed.explainsAsDust(sized)
 		found = found || isDust[size]
 	}
 	if !found {
