@@ -202,8 +202,9 @@ func (s *clickhouseDocuments) fillDocumentNames(ctx context.Context, tenant stri
 		ids[i] = hashJobID(h.Job)
 	}
 	slices.Sort(ids)
-	rows, err := s.conn.Query(ctx, `SELECT job, filename, create_time FROM `+
-		latestDocuments("documents", tenant, ` AND jid IN `+joinNumbers(slices.Compact(ids)))+` WHERE deleted = 0`)
+	rows, err := s.conn.Query(ctx, `SELECT job, argMax(filename, version), argMax(create_time, version) FROM documents
+		PREWHERE tenant = `+quoteString(tenant)+` AND jid IN `+joinNumbers(slices.Compact(ids))+`
+		GROUP BY job HAVING argMax(deleted, version) = 0`)
 	if err != nil {
 		return err
 	}
