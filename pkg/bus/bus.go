@@ -177,8 +177,10 @@ func (b *connection) connectFailureReason() error {
 	return nil
 }
 
-// explainRefusal says what to do about servers that do not know the user.
+// explainRefusal says what to do about servers that do not know the user. It remembers the refusal, which the client
+// forgets before it tries again.
 func (b *connection) explainRefusal(err error) error {
+	b.connectError.Store(&err)
 	return fmt.Errorf("no connection to NATS at %s: it does not know this user's key: check that the file of --nats.nkey or --nats.creds is one that its "+
 		"configuration was written with: %w", b.serverHosts(), err)
 }
