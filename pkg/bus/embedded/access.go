@@ -30,18 +30,11 @@ type Access struct {
 	AllowAnonymous bool
 }
 
-// anonymousUser is the name of those without a key.
-const anonymousUser = "guest"
-
 // secureOptions adds the users to the server's options, and returns how this process connects.
 func (a *Access) secureOptions(o *server.Options) (nats.Option, error) {
-	self, err := nkeys.CreateUser()
+	self, public, err := createUserKey()
 	if err != nil {
-		return nil, fmt.Errorf("make key: %w", err)
-	}
-	public, err := self.PublicKey()
-	if err != nil {
-		return nil, fmt.Errorf("make key: %w", err)
+		return nil, err
 	}
 	o.Nkeys = []*server.NkeyUser{{Nkey: public}}
 	for _, u := range a.Users {
@@ -55,7 +48,13 @@ func (a *Access) secureOptions(o *server.Options) (nats.Option, error) {
 		o.Nkeys = append(o.Nkeys, user)
 	}
 	if a.AllowAnonymous {
-		o.Users, o.NoAuthUser = []*server.User{{Username: anonymousUser, Permissions: anonymousPermissions()}}, anonymousUser
+		// A user with a key that is not asked for: one without a password would have the server warn of it at each start.
+		_, anonymous, err := createUserKey()
+		if err != nil {
+			return nil, err
+		}
+		o.Nkeys = append(o.Nkeys, &server.NkeyUser{Nkey: anonymous, Permissions: anonymousPermissions()})
+		o.NoAuthUser = anonymous
 	}
 	return func(c *nats.Options) error {
 		if err := nats.CustomInboxPrefix(bus.InboxPrefix(inboxUser))(c); err != nil {
@@ -63,6 +62,19 @@ func (a *Access) secureOptions(o *server.Options) (nats.Option, error) {
 		}
 		return nats.Nkey(public, self.Sign)(c)
 	}, nil
+}
+
+// createUserKey makes a key of a user, and returns its public half as well.
+func createUserKey() (nkeys.KeyPair, string, error) {
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, "", fmt.Errorf("make key: %w", err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return nil, "", fmt.Errorf("make key: %w", err)
+	}
+	return key, public, nil
 }
 
 func anonymousPermissions() *server.Permissions {
