@@ -22,9 +22,11 @@ type peerPrograms struct {
 	// missingPrograms says which of the programs are not installed, with what to do about it.
 	missingPrograms map[string]string
 	versions        map[string]string
+	timeout         time.Duration // bounds what a program takes for one file
 }
 
-// peerTimeout bounds what a program takes for one file; those that take longer count as having made nothing of it.
+// peerTimeout bounds what a program takes for one file; those that take longer count as having made nothing of it, in
+// that run: the machine may have had no time for them.
 const peerTimeout = 5 * time.Minute
 
 // programs are the peers, each with the argument that makes it say its version and the Debian package that it is in.
@@ -40,7 +42,8 @@ var programs = []struct{ name, version, pkg string }{
 
 // detectPeers asks every program for its version.
 func detectPeers(ctx context.Context, cache string) (*peerPrograms, error) {
-	p := &peerPrograms{cache: cache, missingPrograms: map[string]string{}, versions: map[string]string{}}
+	p := &peerPrograms{cache: cache, missingPrograms: map[string]string{}, versions: map[string]string{},
+		timeout: peerTimeout}
 	for _, prog := range programs {
 		if _, err := exec.LookPath(prog.name); err != nil {
 			p.missingPrograms[prog.name] = fmt.Sprintf("%s is not installed (Debian package %s; pkg/tools/deps.sh quality installs it)", prog.name, prog.pkg)
@@ -105,7 +108,7 @@ func noteForFailure(err error) (note string, other error) {
 
 // cachedOutput returns the folder with what a program made of a file, which produce fills if it has not been made
 // before. recipe names the program first and then everything else that what it makes depends on. A failure is kept
-// too; its error wraps errPeer.
+// too, unless it is one for want of time; its error wraps errPeer.
 func (p *peerPrograms) cachedOutput(ctx context.Context, f pdftest.CorpusFile, recipe string,
 	produce func(ctx context.Context, dir string) error) (string, error) {
 	name, _, _ := strings.Cut(recipe, " ")
@@ -137,11 +140,14 @@ func (p *peerPrograms) fillCacheFolder(ctx context.Context, f pdftest.CorpusFile
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	bounded, cancel := context.WithTimeout(ctx, peerTimeout)
+	bounded, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	if err := produce(bounded, tmp); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if bounded.Err() != nil {
+			return fmt.Errorf("%w: not done in %s", errPeer, p.timeout)
 		}
 		why := strings.ReplaceAll(err.Error(), f.Abs, inputFile)
 		if err := os.WriteFile(filepath.Join(tmp, "failure.txt"), []byte(why), 0o600); err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
@@ -65,16 +66,19 @@ func TestRecordKeepsLastOfEachSection(t *testing.T) {
 	}
 }
 
-// What a peer made of a file is made once for its version, failures too.
+// What a peer made of a file is made once for its version, failures too; one that had no time is tried again.
 func TestPeersAreKept(t *testing.T) {
 	t.Parallel()
 	p := &peerPrograms{cache: t.TempDir(), missingPrograms: map[string]string{"gone": "gone is not installed"},
-		versions: map[string]string{"tool": "1"}}
+		versions: map[string]string{"tool": "1"}, timeout: time.Minute}
 	f := pdftest.CorpusFile{SHA256: "abcdef", Abs: "/somewhere/file.pdf"}
 	runs := 0
 	run := func(recipe string, fail error) (string, error) {
-		dir, err := p.cachedOutput(t.Context(), f, recipe, func(_ context.Context, dir string) error {
+		dir, err := p.cachedOutput(t.Context(), f, recipe, func(ctx context.Context, dir string) error {
 			runs++
+			if errors.Is(fail, context.DeadlineExceeded) {
+				<-ctx.Done()
+			}
 			return errors.Join(fail, os.WriteFile(filepath.Join(dir, "out.txt"), []byte("made"), 0o600))
 		})
 		if err != nil {
@@ -97,7 +101,12 @@ func TestPeersAreKept(t *testing.T) {
 			fail: errors.New("cannot read /somewhere/file.pdf"), runs: 4, wrong: "cannot read FILE"},
 		{name: "a failure again", recipe: "tool -c", version: "2", runs: 4, wrong: "cannot read FILE"},
 		{name: "not installed", recipe: "gone -a", runs: 4, wrong: "gone is not installed"},
+		{name: "too slow", recipe: "tool -d", version: "2", fail: context.DeadlineExceeded, runs: 5, wrong: "not done in 10ms"},
+		{name: "too slow again", recipe: "tool -d", version: "2", fail: context.DeadlineExceeded, runs: 6, wrong: "not done in 10ms"},
 	} {
+		if p.timeout = time.Minute; errors.Is(tt.fail, context.DeadlineExceeded) {
+			p.timeout = 10 * time.Millisecond
+		}
 		p.versions["tool"] = tt.version
 		text, err := run(tt.recipe, tt.fail)
 		if runs != tt.runs {
