@@ -83,7 +83,7 @@ func (s *clickhouseDocuments) countJobs(ctx context.Context, q JobQuery, stateme
 	if len(q.States) > 0 {
 		where += " AND state IN " + quoteStrings(q.States)
 	}
-	from := `(SELECT state, page_count, create_time, label_keys, label_values FROM ` + latestDocuments("documents", q.Tenant, "") + where + `)`
+	from := `(SELECT state, page_count, create_time, label_keys, label_values FROM ` + latestDocuments(q.Tenant, "") + where + `)`
 	rows, err := s.conn.Query(ctx, statement+from+join+` WHERE 1 = 1`+wanted+grouped)
 	if err != nil {
 		return classifyServerError(ctx, "count jobs", err)

@@ -20,10 +20,10 @@ import (
 // documentColumns are those of documents that are written and read.
 const documentColumns = `job, filename, sha256, page_count, state, create_time, end_time, label_keys, label_values`
 
-// latestDocuments writes a subquery of a tenant's documents in a table, documents or documents_by_time, each in its
-// latest version, which may be that it is deleted.
-func latestDocuments(table, tenant, and string) string {
-	return `(SELECT jid, version, deleted, folded, ` + documentColumns + ` FROM ` + table + ` WHERE tenant = ` +
+// latestDocuments writes a subquery of a tenant's documents, each in its latest version, which may be that it is
+// deleted.
+func latestDocuments(tenant, and string) string {
+	return `(SELECT jid, version, deleted, folded, ` + documentColumns + ` FROM documents_by_time WHERE tenant = ` +
 		quoteString(tenant) + and +
 		` ORDER BY version DESC LIMIT 1 BY jid, job)`
 }
@@ -263,8 +263,9 @@ const (
 	firstListSpan = time.Minute
 	// listSpanGrowth is what the span is multiplied by where it has too few rows.
 	listSpanGrowth = 32
-	// maxListSpan is the span beyond which a list looks at all times.
-	maxListSpan = 10 * 365 * 24 * time.Hour
+	// maxListSpan is the span beyond which a list looks at all times. It may grow once more, and is a Duration still.
+	maxListSpan = 5 * 365 * 24 * time.Hour
+	_           = maxListSpan * listSpanGrowth
 )
 
 // queryJobs lists documents. To sort 100,000 documents for the newest 50 takes 8 times as long as to find out from one
@@ -364,7 +365,7 @@ func (r listReach) spanFrom(start time.Time, goesOn bool) time.Duration {
 // extendedTo returns the reach after a list that began at a start reached to a time.
 func (r listReach) extendedTo(last, start time.Time, goesOn bool) listReach {
 	if goesOn {
-		r.span = 2 * start.Sub(last)
+		r.span = 2 * min(start.Sub(last), maxListSpan)
 	} else {
 		r.newest = last
 	}
@@ -402,7 +403,7 @@ func (s *clickhouseDocuments) queryJobsWithin(ctx context.Context, q JobQuery, a
 	if within == "" && matches != "" { // to sort the versions of all takes 10 times as long as to find those that ever matched
 		within = ` AND jid IN (SELECT jid FROM documents_by_time WHERE tenant = ` + quoteString(q.Tenant) + matches + `)`
 	}
-	rows, err := s.conn.Query(ctx, `SELECT `+documentColumns+` FROM `+latestDocuments("documents_by_time", q.Tenant, within)+where+
+	rows, err := s.conn.Query(ctx, `SELECT `+documentColumns+` FROM `+latestDocuments(q.Tenant, within)+where+
 		` ORDER BY create_time`+direction+`, job`+direction+` LIMIT `+strconv.Itoa(q.Limit+1))
 	if err != nil {
 		return nil, err

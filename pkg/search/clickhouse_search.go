@@ -409,7 +409,7 @@ func filterConditions(q Query) string {
 		b.WriteString(" AND language = " + quoteString(q.Language))
 	}
 	if !q.Filter.isUnrestricted() {
-		b.WriteString(" AND jid IN (SELECT jid FROM " + latestDocuments("documents", q.Tenant, "") + " WHERE deleted = 0" +
+		b.WriteString(" AND jid IN (SELECT jid FROM " + latestDocuments(q.Tenant, "") + " WHERE deleted = 0" +
 			q.Filter.clickhouseConditions() + ")")
 	}
 	return b.String()

@@ -44,7 +44,7 @@ func Run(t *testing.T, newIndex func(t *testing.T) Open) {
 		{"other forms of an English word do as well", testInflections},
 		{"jobs are listed by what they are like", testListJobs},
 		{"a list goes on where it ended", testListCursors},
-		{"long lists", testLongLists}, {"sparse lists", testSparseLists},
+		{"long lists", testLongLists}, {"sparse lists", testSparseLists}, {"old lists", testOldLists},
 		{"jobs are counted by state and label", testCounts},
 		{"jobs are counted by the values of a label", testGroups},
 		{"counts follow every change", testCountsFollowChanges},

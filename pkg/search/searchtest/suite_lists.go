@@ -287,6 +287,28 @@ func testSparseLists(t *testing.T, open Open) {
 	}
 }
 
+// testOldLists lists documents of which all are as old as archives may be: few of them, and then more.
+func testOldLists(t *testing.T, open Open) {
+	s := open(t)
+	const year = 365 * 24 * time.Hour
+	for _, age := range []time.Duration{4 * year, 6 * year, 9*year + year/2, 11 * year, 200 * year} {
+		tenant := fmt.Sprint("archive", age)
+		var docs []search.Document
+		for i := range 12 {
+			docs = append(docs, search.Document{Tenant: tenant, Job: fmt.Sprintf("job%03d", i), State: "SUCCEEDED",
+				CreateTime: time.Now().Add(-age - time.Duration(i)*time.Second)})
+		}
+		requireNoError(t, s.PutDocuments(t.Context(), docs))
+		for _, limit := range []int{1, 50} {
+			page, err := s.ListJobs(t.Context(), search.JobQuery{Tenant: tenant, Limit: limit})
+			requireNoError(t, err)
+			if want := min(limit, len(docs)); len(page.Jobs) != want || page.Jobs[0].Job != docs[0].Job {
+				t.Errorf("of %s ago: got %d documents, want %d, the newest first", age, len(page.Jobs), want)
+			}
+		}
+	}
+}
+
 func testInflections(t *testing.T, open Open) {
 	s := open(t)
 	putPage(t, s, "a", 1, "The invoices were planned and billed by several companies")

@@ -28,7 +28,7 @@ func (r *reader) removeDust() {
 		if size := max(b[2]-b[0], b[3]-b[1]); size <= largest {
 			specks[size] = append(specks[size], b)
 		} else {
-			printed.mark(b.grown(int(height / 2)))
+			printed.mark(b.widenedBy(int(height / 2)))
 		}
 	}
 	isDust, found := make([]bool, largest+1), false
@@ -46,7 +46,7 @@ func (r *reader) removeDust() {
 		if size > largest || !isDust[size] {
 			return false
 		}
-		img.fill(b.grown(1), paper)
+		img.fillBox(b.widenedBy(1), paper)
 		return true
 	})
 	r.img = img
@@ -90,10 +90,11 @@ func (c coverage) explainsAsDust(specks []box) bool {
 	return expected >= minDust && float64(among) <= maxDots*expected
 }
 
-func (b box) grown(by int) box { return box{b[0] - by, b[1] - by, b[2] + by, b[3] + by} }
+// widenedBy returns the box with so many pixels more on each side.
+func (b box) widenedBy(by int) box { return box{b[0] - by, b[1] - by, b[2] + by, b[3] + by} }
 
-// fill gives a box, as far as it lies on the image, one grey.
-func (g greyImage) fill(b box, grey byte) {
+// fillBox gives a box, as far as it lies on the image, one grey.
+func (g greyImage) fillBox(b box, grey byte) {
 	for y := max(0, b[1]); y < min(g.height, b[3]); y++ {
 		for x := max(0, b[0]); x < min(g.width, b[2]); x++ {
 			g.pix[y*g.width+x] = grey

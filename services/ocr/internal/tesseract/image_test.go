@@ -19,15 +19,6 @@ func blankPage(width, height int) greyImage {
 	return g
 }
 
-// fillBox fills a part with one grey value.
-func (g greyImage) fillBox(b box, value byte) {
-	for y := b[1]; y < b[3]; y++ {
-		for x := b[0]; x < b[2]; x++ {
-			g.pix[y*g.width+x] = value
-		}
-	}
-}
-
 func (g greyImage) meanGrey(b box) float64 {
 	sum := 0
 	for y := b[1]; y < b[3]; y++ {
