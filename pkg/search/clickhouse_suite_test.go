@@ -195,6 +195,27 @@ func TestClickHouseListsEarlierDocuments(t *testing.T) {
 	requireListed(t, search.TestedClickHouse(t, url), "after the migration", "first", "second")
 }
 
+// A document that a process of the version before hides, which does not know of lists' order, leaves lists with the next
+// purge.
+func TestClickHouseListsWhatEarlierVersionsDelete(t *testing.T) {
+	t.Parallel()
+	s := search.TestedClickHouse(t, searchtest.NewClickHouse(t).URL())
+	for _, job := range []string{"gone", "kept"} {
+		doc := search.Document{Tenant: "acme", Job: job, CreateTime: time.Unix(1_700_000_000, 0)}
+		if err := s.PutDocument(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	search.Exec(t, s, `INSERT INTO removals (tenant, jid, job, month, version, document, done, removed)
+		SELECT tenant, jid, job, 0, 0, version + 1, 0, now() FROM documents WHERE job = 'gone'`)
+	search.Exec(t, s, `INSERT INTO documents (tenant, jid, job, version, deleted)
+		SELECT tenant, jid, job, version + 1, 1 FROM documents WHERE job = 'gone'`)
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	requireListed(t, s, "after the purge", "kept")
+}
+
 // What a caller's context does after a write does not close the connection, which another caller may have by then: the
 // driver looks at a batch's context in a goroutine that may come too late.
 func TestClickHouseWatchesNoContext(t *testing.T) {
