@@ -44,70 +44,74 @@ func (c Change) NeverCreated() bool { return c.IsTombstone && c.Run == 0 }
 // revision up to which that holds, after an error as well: 0 after ErrRestored. Records are streamed: no more than a
 // few hundred are in memory at a time.
 func (s *Store) ScanChanges(ctx context.Context, after uint64, each func(Change)) (last uint64, err error) {
-	return s.watchRecords(ctx, after, func(e jetstream.KeyValueEntry) { each(decodeChange(e)) })
+	watch, err := s.watchRecords(ctx, after)
+	if errors.Is(err, ErrRestored) {
+		return 0, err
+	} else if err != nil {
+		return after, err
+	}
+	defer watch.close()
+	err = watch.readStored(ctx, func(e jetstream.KeyValueEntry) { each(decodeChange(e)) })
+	return watch.last, err
 }
 
-// ScanRecords is ScanChanges for those who need the whole of some records: record decodes the one that each was
-// called with.
-func (s *Store) ScanRecords(ctx context.Context, after uint64,
-	each func(c Change, record func() (*Record, error))) (last uint64, err error) {
-	return s.watchRecords(ctx, after, func(e jetstream.KeyValueEntry) {
-		each(decodeChange(e), func() (*Record, error) {
-			r := Record{at: keyVersion{revision: e.Revision()}}
-			if err := json.Unmarshal(e.Value(), &r); err != nil {
-				return nil, fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", e.Key(), err))
-			}
-			return &r, nil
-		})
-	})
+// recordWatch gets the entries of records that are written.
+type recordWatch struct {
+	jetstream.KeyWatcher
+	last uint64 // the revision up to which entries were read
 }
 
-// scanCursor says that no record was written after a revision, up to the newest of any key.
-type scanCursor struct{ after, newest uint64 }
-
-// watchRecords calls each with the entry of every record that was written after the revision.
-func (s *Store) watchRecords(ctx context.Context, after uint64,
-	each func(jetstream.KeyValueEntry)) (last uint64, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+// watchRecords begins a watch of the records that were written after the revision. It ends with the context, or when
+// it is closed.
+func (s *Store) watchRecords(ctx context.Context, after uint64) (*recordWatch, error) {
 	var opts []jetstream.WatchOpt
-	var newest uint64
 	if after > 0 {
-		// Passes come every second, and on an idle server find nothing: to ask which revision is the newest takes a tenth
-		// of a watch. It may be that of a key which is no record's.
-		newest = s.newestRevision(ctx)
-		if was := s.scanCursor.Load(); newest == after || was != nil && *was == (scanCursor{after, newest}) {
-			return after, nil
-		}
-		if newest > 0 && newest < after {
-			return 0, markBrokerError("read job records", ErrRestored)
+		if newest := s.newestRevision(ctx); newest > 0 && newest < after {
+			return nil, markBrokerError("read job records", ErrRestored)
 		}
 		opts = append(opts, jetstream.ResumeFromRevision(after+1))
 	}
 	watcher, err := s.kv.Watch(ctx, "job.>", opts...)
 	if err != nil {
-		return after, markBrokerError("read job records", err)
+		return nil, markBrokerError("read job records", err)
 	}
+	return &recordWatch{KeyWatcher: watcher, last: after}, nil
+}
+
+// close ends the watch.
+func (w *recordWatch) close() {
 	// The watch ends with its subscription; an error here says that it has ended already.
-	defer func() { _ = watcher.Stop() }()
-	last = after
-	for {
-		select {
-		case <-ctx.Done():
-			return last, markBrokerError("read job records", ctx.Err())
-		case e, open := <-watcher.Updates():
-			if !open {
-				return last, markBrokerError("read job records", errors.New("the connection was closed"))
-			}
-			if e == nil { // that was all that was there at the start of the watch
-				if last == after && newest > 0 {
-					s.scanCursor.Store(&scanCursor{after, newest})
-				}
-				return last, nil
-			}
-			each(e)
-			last = max(last, e.Revision())
+	_ = w.Stop()
+	go func() { // one that is full does not end
+		for range w.Updates() { // what comes now is read by the next watch
 		}
+	}()
+}
+
+// readStored calls each with what was there when the watch began.
+func (w *recordWatch) readStored(ctx context.Context, each func(jetstream.KeyValueEntry)) error {
+	for {
+		e, err := w.next(ctx)
+		if e == nil || err != nil {
+			return err
+		}
+		each(e)
+	}
+}
+
+// next returns the next entry; nil once, after the last that was there when the watch began.
+func (w *recordWatch) next(ctx context.Context) (jetstream.KeyValueEntry, error) {
+	select {
+	case <-ctx.Done():
+		return nil, markBrokerError("read job records", ctx.Err())
+	case e, open := <-w.Updates():
+		if !open {
+			return nil, markBrokerError("read job records", errors.New("the connection was closed"))
+		}
+		if e != nil {
+			w.last = max(w.last, e.Revision())
+		}
+		return e, nil
 	}
 }
 

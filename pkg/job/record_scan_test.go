@@ -3,11 +3,14 @@ package job_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/job"
 )
@@ -24,48 +27,152 @@ func (c *watchCounter) Watch(ctx context.Context, keys string,
 	return c.KeyValue.Watch(ctx, keys, opts...)
 }
 
-// Passes come every second. Where no record was written since the last one they cost next to nothing, whatever else
-// was, and they miss no record.
-func TestScanSkipsUnchangedRecords(t *testing.T) {
-	t.Parallel()
+// scanned is a store of which one scanner reads.
+type scanned struct {
+	*job.RecordScanner
+	bus    *bus.Bus
+	bucket *watchCounter
+	jobs   *job.Store
+	last   uint64
+}
+
+func newScanned(t *testing.T) *scanned {
+	t.Helper()
 	b := bustest.New(t)
 	kv, err := b.OpenJobBucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	bucket := &watchCounter{KeyValue: kv}
-	jobs := job.NewStore(bucket)
-	write := func(id job.ID) {
-		t.Helper()
-		if err := jobs.CreateRecord(t.Context(), &job.Record{ID: id, Tenant: "t", CreateTime: time.Now()}); err != nil {
+	s := &scanned{bus: b, bucket: &watchCounter{KeyValue: kv}}
+	s.jobs = job.NewStore(s.bucket)
+	s.RecordScanner = s.jobs.NewRecordScanner()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *scanned) write(t *testing.T, id job.ID) {
+	t.Helper()
+	if err := s.jobs.CreateRecord(t.Context(), &job.Record{ID: id, Tenant: "t", CreateTime: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// see scans until it has seen the records, and fails if it sees others.
+func (s *scanned) see(t *testing.T, want ...job.ID) {
+	t.Helper()
+	var got []job.ID
+	for len(got) < len(want) || len(want) == 0 {
+		last, err := s.Scan(t.Context(), s.last, func(c job.Change, record func() (*job.Record, error)) {
+			if r, err := record(); err != nil || r.ID != c.ID {
+				t.Errorf("the record of %s: %v, %v", c.ID, r, err)
+			}
+			got = append(got, c.ID)
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	last := uint64(0)
-	pass := func(want int) {
-		t.Helper()
-		got := 0
-		if last, err = jobs.ScanChanges(t.Context(), last, func(job.Change) { got++ }); err != nil || got != want {
-			t.Fatalf("a pass saw %d records, %v, want %d", got, err, want)
+		if s.last = last; len(want) == 0 {
+			break
 		}
 	}
-	write("a")
-	pass(1)
-	if err := b.CheckWrites(t.Context()); err != nil { // writes a key that is no record's
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Fatalf("scans saw %v, want %v", got, want)
+	}
+}
+
+// Scans come every second. They have one watch, whatever is written, and miss no record.
+func TestScannerKeepsItsWatch(t *testing.T) {
+	t.Parallel()
+	s := newScanned(t)
+	s.see(t)
+	s.write(t, "a")
+	s.see(t, "a")
+	if err := s.bus.CheckWrites(t.Context()); err != nil { // writes a key that is no record's
 		t.Fatal(err)
 	}
 	for range 5 {
-		pass(0)
+		s.see(t)
 	}
-	if bucket.watches != 2 {
-		t.Errorf("%d watches, want 2: one that found the record, and one that found nothing after it", bucket.watches)
+	var many []job.ID
+	for i := range 600 { // more than a watch holds
+		many = append(many, job.ID(fmt.Sprintf("b%03d", i)))
+		s.write(t, many[i])
 	}
-	write("b")
-	pass(1)
-	pass(0)
-	// The broker's store was replaced by an older copy.
-	if again, err := jobs.ScanChanges(t.Context(), last+1000, func(job.Change) {}); again != 0 ||
-		!errors.Is(err, job.ErrRestored) {
-		t.Errorf("a pass beyond the end: got %d, %v, want 0 and ErrRestored", again, err)
+	s.see(t, many...)
+	if s.bucket.watches != 1 {
+		t.Errorf("%d watches, want 1", s.bucket.watches)
+	}
+}
+
+// What a caller could not use comes again.
+func TestScannerGoesBack(t *testing.T) {
+	t.Parallel()
+	s := newScanned(t)
+	s.write(t, "a")
+	s.see(t, "a")
+	before := s.last
+	s.write(t, "b")
+	s.see(t, "b")
+	s.last = before
+	s.see(t, "b")
+	s.last = 0
+	s.see(t, "a", "b")
+}
+
+// A watch that has died in silence, as one whose consumer is gone, is replaced when it is old.
+func TestScannerReplacesOldWatch(t *testing.T) {
+	t.Parallel()
+	s := newScanned(t)
+	s.write(t, "a")
+	s.see(t, "a")
+	stream, err := s.bus.JetStream().Stream(t.Context(), "KV_"+bus.JobBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumers := stream.ConsumerNames(t.Context())
+	for name := range consumers.Name() {
+		if err := stream.DeleteConsumer(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := consumers.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "b")
+	s.see(t)
+	s.SetWatchAge(0)
+	s.see(t, "b")
+	if s.bucket.watches != 2 {
+		t.Errorf("%d watches, want 2", s.bucket.watches)
+	}
+}
+
+// A scan that is cut does not end the watch for those that follow.
+func TestScannerOutlivesContext(t *testing.T) {
+	t.Parallel()
+	s := newScanned(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := s.Scan(ctx, 0, func(job.Change, func() (*job.Record, error)) {}); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	s.write(t, "a")
+	s.see(t, "a")
+	if s.bucket.watches != 1 {
+		t.Errorf("%d watches, want 1", s.bucket.watches)
+	}
+}
+
+// The broker's store was replaced by an older copy.
+func TestScanOfRestoredStore(t *testing.T) {
+	t.Parallel()
+	s := newScanned(t)
+	s.write(t, "a")
+	s.see(t, "a")
+	if again, err := s.Scan(t.Context(), s.last+1000, nil); again != 0 || !errors.Is(err, job.ErrRestored) {
+		t.Errorf("a scan beyond the end: got %d, %v, want 0 and ErrRestored", again, err)
+	}
+	if again, err := s.jobs.ScanChanges(t.Context(), s.last+1000, nil); again != 0 || !errors.Is(err, job.ErrRestored) {
+		t.Errorf("changes beyond the end: got %d, %v, want 0 and ErrRestored", again, err)
 	}
 }

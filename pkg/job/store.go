@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -33,7 +32,6 @@ type Store struct {
 	claims
 	quotas
 	announcements
-	scanCursor atomic.Pointer[scanCursor]
 }
 
 // NewStore returns a store over the bucket.

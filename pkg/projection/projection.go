@@ -93,7 +93,8 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	ready()
 	tick := time.NewTicker(passInterval)
 	defer tick.Stop()
-	records := recordCopier{jobs: p.jobs, store: p.store, since: time.Now().Add(-catchUpPeriod)}
+	records := recordCopier{records: p.jobs.NewRecordScanner(), store: p.store, since: time.Now().Add(-catchUpPeriod)}
+	defer records.records.Close()
 	events := eventCopier{bus: p.bus, store: p.store}
 	for {
 		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
@@ -111,9 +112,9 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 
 // recordCopier stores the documents of records, of each pass those that were written since the last one.
 type recordCopier struct {
-	jobs  *job.Store
-	store search.Store
-	since time.Time // records written earlier are left
+	records *job.RecordScanner
+	store   search.Store
+	since   time.Time // records written earlier are left
 
 	after  uint64          // the revision up to which all is stored
 	stored map[jobRef]bool // what was stored since then, and in the pass before
@@ -135,7 +136,7 @@ func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
 		failed = p.store.PutDocuments(ctx, docs)
 		docs = docs[:0]
 	}
-	last, err := p.jobs.ScanRecords(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
+	last, err := p.records.Scan(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
 		ref := jobRef{c.Tenant, c.ID}
 		switch {
 		case failed != nil:

@@ -24,6 +24,8 @@ const (
 	tries = 9
 	// filling and working are the phases in which memory is noted.
 	filling, working = "jobs queued", "pages done"
+	// workingEmpty is noted as well, so that the noting costs the same, but it is too short to tell a slope from.
+	workingEmpty = "pages done with an empty queue"
 )
 
 // rehearsal takes work through a testbed, and reports what it costs.
@@ -90,6 +92,8 @@ func (h *rehearsal) measureEmpty(ctx context.Context) (err error) {
 	if err := h.release(ctx, held...); err != nil {
 		return err
 	}
+	stop := h.follow(ctx, workingEmpty, "")
+	defer stop()
 	if err := h.measureWork(ctx, &r.empty, "of a short queue"); err != nil {
 		return err
 	}
@@ -204,14 +208,14 @@ func (h *rehearsal) measureDeep(ctx context.Context) (err error) {
 			}
 		}
 	}
-	stop := h.follow(ctx, "")
+	stop := h.follow(ctx, working, "")
 	defer stop()
 	return h.measureWork(ctx, &r.deep, "of the deep queue")
 }
 
-// follow tells the sampler how many pages are done, of jobs and of a document, until stop is called. It has a
+// follow tells the sampler how many pages are done in a phase, of jobs and of a document, until stop is called. It has a
 // watcher of its own, because the caller reads that of the rehearsal at the same time.
-func (h *rehearsal) follow(ctx context.Context, document string) (stop func()) {
+func (h *rehearsal) follow(ctx context.Context, phase, document string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	own := newWatcher(h.testbed)
@@ -227,7 +231,7 @@ func (h *rehearsal) follow(ctx context.Context, document string) (stop func()) {
 						n += j.PagesDone
 					}
 				}
-				h.sampler.set(working, n)
+				h.sampler.set(phase, n)
 			}
 			select {
 			case <-ctx.Done():
@@ -236,7 +240,7 @@ func (h *rehearsal) follow(ctx context.Context, document string) (stop func()) {
 			}
 		}
 	}()
-	return func() { cancel(); <-done; h.sampler.set("", 0) }
+	return func() { cancel(); <-done; own.records.Close(); h.sampler.set("", 0) }
 }
 
 // disturb sends the long document amid the queue, measures what a short one waits beside both, and restarts everything
@@ -247,7 +251,7 @@ func (h *rehearsal) disturb(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	stop := h.follow(ctx, long.ID)
+	stop := h.follow(ctx, working, long.ID)
 	defer stop()
 	if err := retry(ctx, func() error {
 		j, err := h.client.FetchJob(ctx, long.ID)
@@ -311,7 +315,7 @@ func (h *rehearsal) rollNATS(ctx context.Context) error {
 // account stops the services behind the gateway and looks whether every job has succeeded, or has a task in a queue.
 func (h *rehearsal) account(ctx context.Context) error {
 	if h.cfg.finish {
-		stop := h.follow(ctx, "")
+		stop := h.follow(ctx, working, "")
 		err := h.watcher.until(ctx, h.seeded+len(h.uploads), nil)
 		stop()
 		if err != nil {
