@@ -20,8 +20,8 @@ import (
 const (
 	// frameBytes is the plain size of a frame. Smaller ones compress less, larger ones make a small part cost more.
 	frameBytes = 256 << 10
-	// minCompressBytes is below what compression gains nothing.
-	minCompressBytes = 512
+	// minCompressBytes is below what compression gains nothing: a file takes a block of the disk, whatever it holds of it.
+	minCompressBytes = 4 << 10
 
 	skippableHeader  = 8
 	markMagic        = 0x184D2A5B

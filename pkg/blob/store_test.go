@@ -153,6 +153,30 @@ func TestCompressionCanBeOff(t *testing.T) {
 	}
 }
 
+// A blob shorter than a block of the disk is stored as it comes: compressed, it would take the same block.
+func TestShortBlobsAreNotCompressed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := blob.Open(t.Context(), "file://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const block = 4096
+	for _, size := range []int{block - 1, block} {
+		text := strings.Repeat("x", size)
+		if err := s.PutAll(t.Context(), []blob.Object{{Key: "a/text.txt", Data: []byte(text), Compress: true}}); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := os.ReadFile(filepath.Join(dir, "a", "text.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain := string(stored) == text; plain != (size < block) {
+			t.Errorf("%d bytes: stored as they come %t", size, plain)
+		}
+	}
+}
+
 func TestKeyIsThePath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

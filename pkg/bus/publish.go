@@ -105,20 +105,25 @@ func (b *publisher) PublishNext(ctx context.Context, msgs []Message, events []*b
 			return false, err
 		}
 	}
+	var repeated atomic.Bool
+	publish := func(ctx context.Context, m Message) error {
+		repeat, err := b.publishTask(ctx, m)
+		if err != nil {
+			return err
+		}
+		if repeat {
+			repeated.Store(true)
+		}
+		return failpoint.Hit("bus", "task")
+	}
+	if len(msgs) == 1 { // no goroutine, whose stack would have to grow
+		err = publish(ctx, msgs[0])
+		return repeated.Load(), err
+	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(32)
-	var repeated atomic.Bool
 	for _, m := range msgs {
-		g.Go(func() error {
-			repeat, err := b.publishTask(gctx, m)
-			if err != nil {
-				return err
-			}
-			if repeat {
-				repeated.Store(true)
-			}
-			return failpoint.Hit("bus", "task")
-		})
+		g.Go(func() error { return publish(gctx, m) })
 	}
 	err = g.Wait()
 	return repeated.Load(), err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"inkstream.dev/pkg/pagejson"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -31,7 +32,6 @@ type Head struct {
 // JSONWriter writes document.json: the head, then the pages, each on a line of its own.
 type JSONWriter struct {
 	w     io.Writer
-	buf   []byte
 	lean  bool
 	pages int // that are written
 	err   error
@@ -50,12 +50,17 @@ func NewJSONWriter(w io.Writer, head Head) (*JSONWriter, error) {
 // WritePage writes a page to which the plan has been applied.
 func (j *JSONWriter) WritePage(p *inkstreamv1.Page) error {
 	j.pages++
-	j.buf = appendJSONPage(j.buf[:0], p, j.pages, j.lean)
+	buf := jsonBuffers.Get().(*[]byte)
+	*buf = appendJSONPage((*buf)[:0], p, j.pages, j.lean)
 	if j.err == nil {
-		_, j.err = j.w.Write(j.buf)
+		_, j.err = j.w.Write(*buf)
 	}
+	jsonBuffers.Put(buf)
 	return j.err
 }
+
+// jsonBuffers hold a page in the making each: to grow one for every document of a page costs more than the page.
+var jsonBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // appendJSONPage appends the n-th page of document.json.
 func appendJSONPage(b []byte, p *inkstreamv1.Page, n int, lean bool) []byte {

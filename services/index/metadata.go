@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"inkstream.dev/pkg/job"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -119,7 +121,7 @@ func (a *assembly) writeMetadata(ctx context.Context, outcome pdfOutcomes) error
 // usedEngines returns the versions of what read the document: of what recognised its pages as those tell, and of the
 // rest as of this build.
 func usedEngines(pages []pageFacts) map[string]string {
-	out := engineVersions()
+	out := maps.Clone(engineVersions())
 	for _, p := range pages {
 		name, version, ok := strings.Cut(p.engine, " ")
 		switch known := out[name]; {
@@ -133,8 +135,9 @@ func usedEngines(pages []pageFacts) map[string]string {
 	return out
 }
 
-// engineVersions returns the versions of what reads documents, as far as this build knows them.
-func engineVersions() map[string]string {
+// engineVersions returns the versions of what reads documents, as far as this build knows them. All callers share the
+// map.
+var engineVersions = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -149,4 +152,4 @@ func engineVersions() map[string]string {
 	}
 	out["inkstream"] = info.Main.Version
 	return out
-}
+})

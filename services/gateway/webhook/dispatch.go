@@ -23,8 +23,9 @@ const (
 
 	// jobHook names the address that the job itself came with.
 	jobHook = "job"
-	// fetchCalls is how many calls are taken from the stream at once, and fetchTimeout how long a request for them waits.
-	fetchCalls, fetchTimeout = 16, 30 * time.Second
+	// fetchMessages is how many messages are asked for at once, each of which comes when it is there, and fetchTimeout how
+	// long a request for them waits.
+	fetchMessages, fetchTimeout = 16, 30 * time.Second
 )
 
 // Job is what a Dispatcher asks about a job.
@@ -82,8 +83,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	defer d.client.CloseIdleConnections()
 	var wg sync.WaitGroup
-	wg.Go(func() { d.consumeMessages(ctx, ended, 1, d.queueDeliveries) })
-	wg.Go(func() { d.consumeMessages(ctx, calls, fetchCalls, d.assignDelivery) })
+	wg.Go(func() { d.consumeMessages(ctx, ended, d.queueDeliveries) })
+	wg.Go(func() { d.consumeMessages(ctx, calls, d.assignDelivery) })
 	wg.Wait()
 	d.queues.drain()
 	return nil
@@ -102,11 +103,11 @@ func (d *Dispatcher) bindConsumers(ctx context.Context) (ended, calls jetstream.
 }
 
 // consumeMessages handles messages one by one until ctx is done. It asks for several at once.
-func (d *Dispatcher) consumeMessages(ctx context.Context, cons jetstream.Consumer, several int,
+func (d *Dispatcher) consumeMessages(ctx context.Context, cons jetstream.Consumer,
 	handle func(context.Context, jetstream.Msg) error) {
 	for ctx.Err() == nil {
 		pull, cancel := context.WithTimeout(ctx, fetchTimeout)
-		batch, err := cons.Fetch(several, jetstream.FetchContext(pull))
+		batch, err := cons.Fetch(fetchMessages, jetstream.FetchContext(pull))
 		if err == nil {
 			for msg := range batch.Messages() {
 				if err := handle(context.WithoutCancel(ctx), msg); err != nil {
