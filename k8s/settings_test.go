@@ -1,6 +1,7 @@
 package k8s
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -245,15 +246,15 @@ func TestMemoryLimitsLeaveRoomForTheChildren(t *testing.T) {
 			}
 			need := int64(ownMemory)
 			for _, part := range list {
+				workers, _ := strconv.Atoi(env[strings.ToUpper(name)+"_WORKERS"]) // the gateway has none
 				limit := int64(0)
 				switch engine := part.(type) {
 				case *pdf.Config:
-					limit = engine.MemoryLimit
+					limit, workers = engine.MemoryLimit, cmp.Or(engine.Workers, workers)
 				case *ocr.EngineConfig:
 					limit = engine.MemoryLimit
 				}
-				workers, _ := strconv.ParseInt(env[strings.ToUpper(name)+"_WORKERS"], 10, 64) // the gateway has none
-				need += workers * limit
+				need += int64(workers) * limit
 			}
 			mebibytes, err := strconv.ParseInt(strings.TrimSuffix(fmt.Sprint(c.Resources.Limits["memory"]), "Mi"), 10, 64)
 			if err != nil || mebibytes<<20 < need {

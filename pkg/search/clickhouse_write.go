@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -17,13 +16,6 @@ import (
 )
 
 const (
-	// batchDelay is how long a write waits for others to be stored with it. An insert costs the server some milliseconds
-	// whatever its size.
-	batchDelay = 5 * time.Millisecond
-	// maxBatchPages and maxBatchBytes bound an insert: rows of words are some 200 a page, and a block of a million rows
-	// would be split.
-	maxBatchPages = 1024
-	maxBatchBytes = 32 << 20
 	// maxPage is the highest page number that fits the table's column.
 	maxPage = math.MaxUint32
 	// maxRun is where versions stop telling runs apart.
@@ -115,106 +107,6 @@ func (s *clickhousePages) PutPages(ctx context.Context, pages []Page) error {
 		clean[i].Text = cleanText(clean[i].Text)
 	}
 	return classifyServerError(ctx, "put pages", s.batcher.storeItems(ctx, clean))
-}
-
-// insertBatcher makes one insert of what several callers store.
-type insertBatcher[T any] struct {
-	store func(ctx context.Context, items []T) error
-	size  func(T) int
-	queue chan *pendingWrite[T]
-	done  chan struct{}
-	stop  context.CancelFunc
-	once  sync.Once
-}
-
-// pendingWrite is what one caller stores.
-type pendingWrite[T any] struct {
-	items  []T
-	bytes  int
-	stored chan error // gets one answer
-}
-
-func newInsertBatcher[T any](store func(context.Context, []T) error, size func(T) int) *insertBatcher[T] {
-	ctx, stop := context.WithCancel(context.Background())
-	g := &insertBatcher[T]{store: store, size: size, queue: make(chan *pendingWrite[T]), done: make(chan struct{}),
-		stop: stop}
-	go g.runBatches(ctx)
-	return g
-}
-
-// storeItems hands items over, and waits until they are stored. A caller who gives up leaves them behind: they may be
-// stored or not.
-func (g *insertBatcher[T]) storeItems(ctx context.Context, items []T) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w := &pendingWrite[T]{items: items, stored: make(chan error, 1)}
-	for _, item := range items {
-		w.bytes += g.size(item)
-	}
-	select {
-	case g.queue <- w:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-g.done:
-		return fault.New(fault.Unavailable, "the index is closed")
-	}
-	select {
-	case err := <-w.stored:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (g *insertBatcher[T]) stopAndWait() {
-	g.once.Do(g.stop)
-	<-g.done
-}
-
-func (g *insertBatcher[T]) runBatches(ctx context.Context) {
-	defer close(g.done)
-	for {
-		select {
-		case first := <-g.queue:
-			g.storeWrites(ctx, g.collectWrites(first))
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// collectWrites waits a moment for more.
-func (g *insertBatcher[T]) collectWrites(first *pendingWrite[T]) []*pendingWrite[T] {
-	writes, items, bytes := []*pendingWrite[T]{first}, len(first.items), first.bytes
-	timer := time.NewTimer(batchDelay)
-	defer timer.Stop()
-	for items < maxBatchPages && bytes < maxBatchBytes {
-		select {
-		case w := <-g.queue:
-			writes = append(writes, w)
-			items += len(w.items)
-			bytes += w.bytes
-		case <-timer.C:
-			return writes
-		}
-	}
-	return writes
-}
-
-// storeWrites stores the writes, and answers their callers. It is not cut short by the end of the Store, which waits
-// for it.
-func (g *insertBatcher[T]) storeWrites(ctx context.Context, writes []*pendingWrite[T]) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*chReadTimeout)
-	defer cancel()
-	var all []T
-	for _, w := range writes {
-		all = append(all, w.items...)
-	}
-	err := g.store(ctx, all)
-	for _, w := range writes {
-		w.stored <- err
-	}
 }
 
 // storedRow is what the index has of a page.

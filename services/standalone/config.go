@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"inkstream.dev/pkg/config"
@@ -70,7 +71,8 @@ func DefaultConfig() Config {
 		IndexCfg:  index.DefaultConfig(),
 		Reconcile: reconcile.DefaultConfig(),
 	}
-	c.PDF.CacheDir = "" // below the data folder
+	c.PDF.CacheDir = ""                   // below the data folder
+	c.IndexCfg.Workers = runtime.NumCPU() // its stores are here
 	return c
 }
 

@@ -24,7 +24,7 @@ func main() {
 				return nil, fmt.Errorf("index database: %w", err)
 			}
 			rt.Close("index database", store.Close)
-			pdfium, err := pdfengine.Open(ctx, rt, engine.WithDefaults(cfg.Workers))
+			pdfium, err := pdfengine.Open(ctx, rt, engine.WithDefaults(0))
 			if err != nil {
 				return nil, err
 			}

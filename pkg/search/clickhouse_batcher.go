@@ -1,0 +1,132 @@
+package search
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"inkstream.dev/pkg/fault"
+)
+
+const (
+	// batchDelay is how long a write waits for others to be stored with it. An insert costs the server some milliseconds
+	// whatever its size, and as much again for the parts that it has to merge.
+	batchDelay = 5 * time.Millisecond
+	// After an insert a small one, of fewer than smallBatch, waits restShare times as long as that took, for maxRest at
+	// most: so a server that is slow, or busy, gets fewer and larger ones, and who comes alone does not wait.
+	restShare, maxRest, smallBatch = 3, 250 * time.Millisecond, 32
+	// maxBatchPages and maxBatchBytes bound an insert: rows of words are some 200 a page, and a block of a million rows
+	// would be split.
+	maxBatchPages = 1024
+	maxBatchBytes = 32 << 20
+)
+
+// insertBatcher makes one insert of what several callers store.
+type insertBatcher[T any] struct {
+	store func(ctx context.Context, items []T) error
+	size  func(T) int
+	queue chan *pendingWrite[T]
+	done  chan struct{}
+	stop  context.CancelFunc
+	once  sync.Once
+	rest  time.Time // until when small batches are gathered; the goroutine's of runBatches
+}
+
+// pendingWrite is what one caller stores.
+type pendingWrite[T any] struct {
+	items  []T
+	bytes  int
+	stored chan error // gets one answer
+}
+
+func newInsertBatcher[T any](store func(context.Context, []T) error, size func(T) int) *insertBatcher[T] {
+	ctx, stop := context.WithCancel(context.Background())
+	g := &insertBatcher[T]{store: store, size: size, queue: make(chan *pendingWrite[T]), done: make(chan struct{}),
+		stop: stop}
+	go g.runBatches(ctx)
+	return g
+}
+
+// storeItems hands items over, and waits until they are stored. A caller who gives up leaves them behind: they may be
+// stored or not.
+func (g *insertBatcher[T]) storeItems(ctx context.Context, items []T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &pendingWrite[T]{items: items, stored: make(chan error, 1)}
+	for _, item := range items {
+		w.bytes += g.size(item)
+	}
+	select {
+	case g.queue <- w:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-g.done:
+		return fault.New(fault.Unavailable, "the index is closed")
+	}
+	select {
+	case err := <-w.stored:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *insertBatcher[T]) stopAndWait() {
+	g.once.Do(g.stop)
+	<-g.done
+}
+
+func (g *insertBatcher[T]) runBatches(ctx context.Context) {
+	defer close(g.done)
+	for {
+		select {
+		case first := <-g.queue:
+			writes := g.collectWrites(ctx, first)
+			start := time.Now()
+			g.storeWrites(ctx, writes)
+			g.rest = time.Now().Add(min(restShare*time.Since(start), maxRest))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// collectWrites waits a moment for more, and longer while the server rests. A Store that ends waits no longer.
+func (g *insertBatcher[T]) collectWrites(ctx context.Context, first *pendingWrite[T]) []*pendingWrite[T] {
+	writes, items, bytes := []*pendingWrite[T]{first}, len(first.items), first.bytes
+	delay, rest := time.NewTimer(batchDelay), time.NewTimer(max(batchDelay, time.Until(g.rest)))
+	defer delay.Stop()
+	defer rest.Stop()
+	waited := false
+	for items < maxBatchPages && bytes < maxBatchBytes && !(waited && items >= smallBatch) {
+		select {
+		case w := <-g.queue:
+			writes = append(writes, w)
+			items += len(w.items)
+			bytes += w.bytes
+		case <-delay.C:
+			waited = true
+		case <-rest.C:
+			return writes
+		case <-ctx.Done():
+			return writes
+		}
+	}
+	return writes
+}
+
+// storeWrites stores the writes, and answers their callers. It is not cut short by the end of the Store, which waits
+// for it.
+func (g *insertBatcher[T]) storeWrites(ctx context.Context, writes []*pendingWrite[T]) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*chReadTimeout)
+	defer cancel()
+	var all []T
+	for _, w := range writes {
+		all = append(all, w.items...)
+	}
+	err := g.store(ctx, all)
+	for _, w := range writes {
+		w.stored <- err
+	}
+}
