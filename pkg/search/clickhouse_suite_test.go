@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -214,6 +215,40 @@ func TestClickHouseListsWhatEarlierVersionsDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	requireListed(t, s, "after the purge", "kept")
+}
+
+// A phrase of words that nearly all pages have, and few beside each other, is looked for in many texts. They are read
+// in as few queries as may be, because each costs a few milliseconds.
+func TestClickHouseRarePhrases(t *testing.T) {
+	t.Parallel()
+	s := search.TestedClickHouse(t, searchtest.NewClickHouse(t).URL())
+	const pages, every, limit = 900, 30, 20
+	apart := "alpha" + strings.Repeat(" and", 64) + " beta" // as far as the words' rows tell, beside each other
+	var all []search.Page
+	for n := 1; n <= pages; n++ {
+		p := search.Page{Tenant: "acme", Job: "j", Run: 1, Number: n, Text: apart + " alpha and beta"}
+		if n%every == 0 { // as many words, so that it scores the same
+			p.Text = apart + " and alpha beta"
+		}
+		all = append(all, p)
+	}
+	if err := s.PutPages(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	var found search.Result
+	queries := search.CountQueries(s, func() {
+		var err error
+		if found, err = s.Search(t.Context(), search.Query{Tenant: "acme", Text: `"alpha beta"`, Limit: limit}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(found.Hits) != limit || found.NextCursor == "" {
+		t.Errorf("got %d hits, cursor %q, want %d and more", len(found.Hits), found.NextCursor, limit)
+	}
+	// Two count the words, one finds the candidates, one reads the documents' names.
+	if most := 4 + 3; queries > most {
+		t.Errorf("%d queries, want at most %d", queries, most)
+	}
 }
 
 // What a caller's context does after a write does not close the connection, which another caller may have by then: the

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,27 @@ func (w *watchedConn) PrepareBatch(ctx context.Context, query string,
 		w.watching = append(w.watching, query)
 	}
 	return w.Conn.PrepareBatch(ctx, query, opts...)
+}
+
+// countedConn is a connection that counts what is asked.
+type countedConn struct {
+	driver.Conn
+	queries atomic.Int32
+}
+
+// Query implements driver.Conn.
+func (c *countedConn) Query(ctx context.Context, query string, args ...any) (driver.Rows, error) {
+	c.queries.Add(1)
+	return c.Conn.Query(ctx, query, args...)
+}
+
+// CountQueries returns how many queries f asks.
+func CountQueries(s *ClickHouse, f func()) int {
+	c := &countedConn{Conn: s.conn}
+	s.conn = c
+	defer func() { s.conn = c.Conn }()
+	f()
+	return int(c.queries.Load())
 }
 
 // WatchedBatches returns how many batches f sends, and those whose context the driver watches.
