@@ -172,45 +172,18 @@ func (c *Consumer) Run(ctx context.Context, ready func()) error {
 	defer stopWork()
 	var wg sync.WaitGroup
 	wg.Go(func() { c.announceProcess(ctx) })
-	tasks := make(chan heldTask)
-	workers := 0
+	pool := workerPool{consumer: c, tasks: make(chan permittedTask), size: cap(c.endedPermits)}
 	for d := c.nextDelivery(ctx); d != nil; d = c.nextDelivery(ctx) {
-		t := heldTask{d, c.acquirePermit(d)}
+		t := permittedTask{d, c.acquirePermit(d)}
 		c.handled.Add(1)
-		select {
-		case tasks <- t:
-			continue
-		default:
-		}
-		if workers == cap(c.endedPermits) { // one of them is about to be free: there was a slot
-			tasks <- t
-			continue
-		}
-		workers++
-		wg.Go(func() { c.handleTasks(work, t, tasks) })
+		pool.handleTask(work, t, &wg)
 	}
-	close(tasks)
+	close(pool.tasks)
 	drain := time.AfterFunc(c.cfg.DrainTimeout, stopWork)
 	defer drain.Stop()
 	c.returnUnhandled()
 	wg.Wait()
 	return nil
-}
-
-// heldTask is a task that has a slot.
-type heldTask struct {
-	*Delivery
-	permit permit
-}
-
-// handleTasks handles a task, and then what comes, until there are no more. Goroutines serve many tasks, because the
-// stack of a new one would have to grow with each.
-func (c *Consumer) handleTasks(ctx context.Context, t heldTask, more <-chan heldTask) {
-	for ok := true; ok; t, ok = <-more {
-		c.handleDelivery(ctx, t.Delivery)
-		c.handled.Add(-1)
-		c.endedPermits <- t.permit
-	}
 }
 
 // openLanes returns the lanes that a task may be taken from now, the one whose turn it is first; blocked says that
