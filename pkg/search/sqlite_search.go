@@ -81,6 +81,11 @@ func (r pageRanking) findPages(ctx context.Context, after *position) ([]position
 // rankWindow returns the best pages of a window, after a position in it. Of a window that has no beginning yet, 0, it
 // sets one, and leaves 0 if no page ahead of it matches. What is written later does not change a window: new rows
 // have the highest numbers.
+//
+// To score the first page, bm25 counts in the whole index how many pages have each phrase, windows or not. For a phrase
+// of two words that nearly all pages have, that is the work of finding its pages once more: 23 ms of 64 each, of 100,000
+// pages. Of a query that is one phrase the count is but a factor of all scores, yet SQL cannot do without: no other
+// function of FTS5 tells how often a page has a phrase, and the driver lets no program add one.
 func (r pageRanking) rankWindow(ctx context.Context, in *window, after *position, limit int) ([]position, error) {
 	b := conditions{args: []any{r.match}}
 	if r.query.Job != "" {
