@@ -24,13 +24,13 @@ func (l *insertLog) insertOf(t *testing.T, writes map[time.Duration]int) {
 		l.start = time.Now()
 		g := newInsertBatcher(func(_ context.Context, items []int) error {
 			l.at, l.items = append(l.at, time.Since(l.start)), append(l.items, len(items))
-			time.Sleep(l.takes) // of the bubble
+			time.Sleep(l.takes) //nolint:forbidigo // of the bubble
 			return nil
 		}, func(int) int { return 1 })
 		var callers sync.WaitGroup
 		for at, n := range writes {
 			callers.Go(func() {
-				time.Sleep(at) // of the bubble
+				time.Sleep(at) //nolint:forbidigo // of the bubble
 				if err := g.storeItems(t.Context(), make([]int, n)); err != nil {
 					t.Error(err)
 				}
@@ -80,7 +80,7 @@ func TestBatcherStopsResting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		g := newInsertBatcher(func(context.Context, []int) error {
-			time.Sleep(40 * ms) // of the bubble
+			time.Sleep(40 * ms) //nolint:forbidigo // of the bubble
 			return nil
 		}, func(int) int { return 1 })
 		var second error
@@ -91,7 +91,7 @@ func TestBatcherStopsResting(t *testing.T) {
 			}
 			second = g.storeItems(t.Context(), []int{2})
 		})
-		time.Sleep(50 * ms) // of the bubble: the second is with the batcher
+		time.Sleep(50 * ms) //nolint:forbidigo // of the bubble: the second is with the batcher
 		g.stopAndWait()
 		callers.Wait()
 		if took := time.Since(start); second != nil || took != 90*ms {
