@@ -76,6 +76,7 @@ const (
 	wholePage segmentation = C.PSM_AUTO                   // find columns, pictures, tables
 	oneBlock  segmentation = C.PSM_SINGLE_BLOCK           // lines of text, nothing else
 	scattered segmentation = C.PSM_SPARSE_TEXT            // as much text as there is, in no order
+	oneLine   segmentation = C.PSM_SINGLE_LINE            // a line of text
 	columns   segmentation = C.PSM_SINGLE_BLOCK_VERT_TEXT // columns that run from top to bottom, nothing else
 )
 

@@ -58,7 +58,8 @@ type reader struct {
 	dark         bool // there were areas dark enough for light text
 	// screened says that there are greys made of dots.
 	screened bool
-	areas    []box // connected ink
+	areas    []box // connected ink, but for the dots of leaders
+	leaders  []leader
 	// enlarge is the scale at which the page is read, and toldDPI the resolution that Tesseract is told of at that scale.
 	enlarge float64
 	toldDPI float64
@@ -77,6 +78,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	if legible, err := r.despeckle(); err != nil || !legible {
 		return reading{unreadable: !legible}, err
 	}
+	r.takeLeaders()
 	r.removeDust()
 	r.sharpenTones()
 	r.enlargeSmallPrint()
@@ -97,6 +99,9 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		if got, err = r.readAgain(got); err != nil {
 			return reading{}, err
 		}
+	}
+	if err := r.joinLeaders(&got); err != nil {
+		return reading{}, err
 	}
 	if err := r.readLostInk(&got); err != nil {
 		return reading{}, err

@@ -1,0 +1,327 @@
+package tesseract
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	// leaderText is what a row of dots that leads from one word to another becomes.
+	leaderText = "...."
+	// minLeaderDots is how many dots make a leader at least.
+	minLeaderDots = 6
+	// largestDotInches is how wide and high a dot of a leader is at most, farthestDotsInches how far two neighbours stand apart.
+	largestDotInches, farthestDotsInches = 0.035, 0.13
+	// unevenDots is by how much the room between neighbours may differ from the usual, as a share of it.
+	unevenDots = 0.5
+	// farthestWord is how far the words before a leader and behind it are at most, in heights of small letters, and farthestShare as a share
+	// of the leader's length: rows of a fixed number of dots may end early.
+	farthestWord, farthestShare = 3, 0.25
+	// maxLeaderEnds is how many places are read again that leaders lead to, and where no word was read surely.
+	maxLeaderEnds = 40
+	// minLeaderEndConfidence is the least confidence of what is read there.
+	minLeaderEndConfidence = 0.7
+)
+
+// leader is a row of dots, by the first and the last of them.
+type leader struct{ first, last box }
+
+// box returns the box around the dots.
+func (l leader) box() box { return l.first.union(l.last) }
+
+// baseAt returns where the lower edge of the row is at a place along it.
+func (l leader) baseAt(x int) float64 {
+	along := float64(x-l.first[0]) / float64(max(1, l.last[0]-l.first[0]))
+	return float64(l.first[3]) + min(1, max(0, along))*float64(l.last[3]-l.first[3])
+}
+
+// takeLeaders finds leaders. Their dots are no areas of ink from then on, as a page may have more of them than letters.
+func (r *reader) takeLeaders() {
+	rows := findDotRows(r.areas, r.dpi)
+	if len(rows) == 0 || r.screened {
+		return
+	}
+	isDot := map[box]bool{}
+	for _, row := range rows {
+		for _, dot := range row {
+			isDot[dot] = true
+		}
+	}
+	r.areas = slices.DeleteFunc(slices.Clone(r.areas), func(b box) bool { return isDot[b] })
+	height := letterHeight(r.areas)
+	letters := lettersOf(r.areas, height)
+	for _, row := range rows {
+		l := leader{row[0], row[len(row)-1]}
+		if height == 0 || l.standsUnderLetters(letters, height) {
+			continue
+		}
+		r.leaders = append(r.leaders, l)
+	}
+}
+
+// joinLeaders makes one line of what dots lead together, such as a name and its number. Tesseract takes the words on the two sides of a leader
+// for columns, the dots for letters, and leaves short numbers out.
+func (r *reader) joinLeaders(got *reading) error {
+	height := letterHeight(r.areas)
+	if height == 0 || r.inColumns || len(r.leaders) == 0 || got.turn != 0 {
+		return nil
+	}
+	letters, lines, read := lettersOf(r.areas, height), got.levelLines(), 0
+	for _, l := range r.leaders {
+		l.dropReadDots(lines)
+		e := findLeaderEnds(lines, l, height)
+		if e.before == nil {
+			continue
+		}
+		if place, found := e.placeBehind(letters, r.img); found && !e.isSureBehind() && read < maxLeaderEnds {
+			part, err := r.readImage(r.img.cropped(place).without(l, place), imageSteps{}, oneLine)
+			if err != nil {
+				return err
+			}
+			if e.addRead(part, place) {
+				got.dropTallWords(place)
+			}
+			read++
+		}
+		e.join()
+	}
+	for i := range got.blocks {
+		b := &got.blocks[i]
+		b.lines = slices.DeleteFunc(b.lines, func(l line) bool { return len(l.words) == 0 })
+	}
+	return nil
+}
+
+// dropReadDots drops the words that were read of the dots.
+func (l leader) dropReadDots(lines []*line) {
+	row := l.box()
+	for _, candidate := range lines {
+		candidate.words = slices.DeleteFunc(candidate.words, func(w word) bool {
+			base := int(l.baseAt((w.box[0] + w.box[2]) / 2))
+			shared := min(w.box[2], row[2]) - max(w.box[0], row[0])
+			return w.box[1] < base && w.box[3] > base-(l.first[3]-l.first[1]) && 10*shared >= 7*(w.box[2]-w.box[0])
+		})
+	}
+}
+
+// without returns the part of an image that was cut out at a place, with the end of the leader white.
+func (g greyImage) without(l leader, place box) greyImage {
+	out := greyImage{pix: slices.Clone(g.pix), width: g.width, height: g.height}
+	out.fillBox(box{0, 0, l.last[2] + 1 - place[0], g.height}, out.medianGrey())
+	return out
+}
+
+// findDotRows returns the rows of dots that stand at even distances from one another.
+func findDotRows(areas []box, dpi float32) [][]box {
+	const level = 2 // half pixels by which neighbours may lie higher or lower
+	largest, farthest := max(3, int(largestDotInches*dpi)), int(farthestDotsInches*dpi)
+	var dots []box
+	for _, b := range areas {
+		if w, h := b[2]-b[0], b[3]-b[1]; w <= largest && h <= largest && w <= 2*h+1 && h <= 2*w+1 {
+			dots = append(dots, b)
+		}
+	}
+	slices.SortFunc(dots, func(a, b box) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	var rows [][]box
+	open := map[int]int{} // row by twice the height at which its last dot stands
+	for _, dot := range dots {
+		best, nearest, y := -1, math.MaxInt, dot[1]+dot[3]
+		for at := y - level; at <= y+level; at++ {
+			i, found := open[at]
+			if !found {
+				continue
+			}
+			last := rows[i][len(rows[i])-1]
+			if gap := dot[0] - last[0]; gap > 0 && gap < nearest && gap <= farthest {
+				best, nearest = i, gap
+			}
+		}
+		if best < 0 {
+			best = len(rows)
+			rows = append(rows, nil)
+		}
+		rows[best] = append(rows[best], dot)
+		open[y] = best
+	}
+	return slices.DeleteFunc(rows, func(row []box) bool { return !isEvenRow(row) })
+}
+
+// isEvenRow reports whether dots are enough for a leader, and stand at even distances from one another.
+func isEvenRow(dots []box) bool {
+	const share = 0.8 // of the distances are even
+	if len(dots) < minLeaderDots {
+		return false
+	}
+	steps := make([]float64, len(dots)-1)
+	for i := range steps {
+		steps[i] = float64(dots[i+1][0] - dots[i][0])
+	}
+	slices.Sort(steps)
+	middle, even := steps[len(steps)/2], 0
+	for _, step := range steps {
+		if math.Abs(step-middle) <= max(1, unevenDots*middle) {
+			even++
+		}
+	}
+	return float64(even) >= share*float64(len(steps))
+}
+
+// lettersOf returns the areas of ink that are as high as letters, from top to bottom.
+func lettersOf(areas []box, height float64) []box {
+	var out []box
+	for _, b := range areas {
+		if h := float64(b[3] - b[1]); h > 0.7*height && h < 6*height {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b box) int { return cmp.Compare(a[1], b[1]) })
+	return out
+}
+
+// standsUnderLetters reports whether letters stand over the dots, which are a line below them then.
+func (l leader) standsUnderLetters(letters []box, height float64) bool {
+	const above = 1.5 // letters' heights
+	row := l.box()
+	from, _ := slices.BinarySearchFunc(letters, row[1]-int(6*height), func(b box, y int) int { return cmp.Compare(b[1], y) })
+	for _, b := range letters[from:] {
+		if b[1] > row[3] {
+			break
+		}
+		middle := (b[0] + b[2]) / 2
+		base := l.baseAt(middle)
+		if middle > row[0] && middle < row[2] && float64(b[3]) > base-above*height && float64(b[1]) < base {
+			return true
+		}
+	}
+	return false
+}
+
+// levelLines returns the lines along the rows that have words.
+func (r *reading) levelLines() []*line {
+	var out []*line
+	for i := range r.blocks {
+		for j := range r.blocks[i].lines {
+			if l := &r.blocks[i].lines[j]; l.angle == 0 && l.spacedText == "" && len(l.words) > 0 {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// leaderEnds are a leader, the line whose word at stands before it, and that whose word next stands behind it; nil where there is none.
+type leaderEnds struct {
+	leader
+	height         float64 // of small letters
+	before, behind *line
+	at, next       int
+}
+
+// reach returns how far from the leader the words behind it may stand.
+func (e *leaderEnds) reach() int {
+	return int(max(farthestWord*e.height, farthestShare*float64(e.last[2]-e.first[0])))
+}
+
+// findLeaderEnds returns the words that stand before a leader and behind it.
+func findLeaderEnds(lines []*line, l leader, height float64) leaderEnds {
+	e := leaderEnds{leader: l, height: height}
+	for _, candidate := range lines {
+		for i, w := range candidate.words {
+			switch {
+			case w.box[0] < l.first[0] && w.box[2] > l.first[0]-int(farthestWord*height) && e.isLevel(w.box, l.first) &&
+				(e.before == nil || e.before.words[e.at].box[0] < w.box[0]):
+				e.before, e.at = candidate, i
+			case w.box[2] > l.last[2] && w.box[0] >= l.first[0] && w.box[0] < l.last[2]+e.reach() && e.isLevel(w.box, l.last) &&
+				(e.behind == nil || e.behind.words[e.next].box[0] > w.box[0]):
+				e.behind, e.next = candidate, i
+			}
+		}
+	}
+	return e
+}
+
+// isLevel reports whether a word or letter stands on the line of a dot.
+func (e *leaderEnds) isLevel(b, dot box) bool {
+	below := float64(b[3] - dot[3])
+	return below > -0.9*e.height && below < 1.1*e.height && b[1] < dot[3]
+}
+
+// placeBehind returns where letters stand that the leader leads to, with a margin; false if there are none.
+func (e *leaderEnds) placeBehind(letters []box, img greyImage) (box, bool) {
+	var near []box
+	for _, b := range letters {
+		if b[0] >= e.last[2] && b[0] < e.last[2]+e.reach()+int(8*e.height) && e.isLevel(b, e.last) {
+			near = append(near, b)
+		}
+	}
+	slices.SortFunc(near, func(a, b box) int { return cmp.Compare(a[0], b[0]) })
+	if len(near) == 0 || near[0][0] > e.last[2]+e.reach() {
+		return box{}, false
+	}
+	place := near[0]
+	for _, b := range near[1:] {
+		if float64(b[0]-place[2]) > 1.5*e.height {
+			break
+		}
+		place = place.union(b)
+	}
+	place = place.widenedBy(int(0.6 * e.height))
+	place[0], place[2] = place[0]-int(2*e.height), place[2]+int(2*e.height) // Tesseract loses digits at the edge of an image
+	return box{max(0, place[0]), max(0, place[1]), min(img.width, place[2]), min(img.height, place[3])}, true
+}
+
+// dropTallWords drops words that were made of the line that stands at a place and its neighbours.
+func (r *reading) dropTallWords(place box) {
+	for i := range r.blocks {
+		for j := range r.blocks[i].lines {
+			l := &r.blocks[i].lines[j]
+			l.words = slices.DeleteFunc(l.words, func(w word) bool {
+				return w.box.overlapsAny([]box{place}) && w.box[3]-w.box[1] > 2*(place[3]-place[1])
+			})
+		}
+	}
+}
+
+// isSureBehind reports whether the word behind the leader was read surely, and stands clear of the dots.
+func (e *leaderEnds) isSureBehind() bool {
+	if e.behind == nil {
+		return false
+	}
+	w := e.behind.words[e.next]
+	return w.confidence >= minLeaderEndConfidence && w.box[0] >= e.last[0]
+}
+
+// addRead takes the words that were read at a place for those behind the leader, and reports whether they were read surely.
+func (e *leaderEnds) addRead(part reading, place box) bool {
+	l := &line{}
+	for w := range allWords(part.blocks) {
+		w.box = box{w.box[0] + place[0], w.box[1] + place[1], w.box[2] + place[0], w.box[3] + place[1]}
+		l.words = append(l.words, *w)
+	}
+	isSure := len(l.words) > 0 && part.confidence >= minLeaderEndConfidence
+	if isSure && e.behind != nil {
+		isSure = part.confidence > float64(e.behind.words[e.next].confidence)
+	}
+	if !isSure {
+		return false
+	}
+	if e.behind != nil { // what was read there before
+		e.behind.words = slices.DeleteFunc(e.behind.words, func(w word) bool { return w.box.overlaps(place) && w.box[2] > e.last[2] })
+	}
+	e.behind, e.next = l, 0
+	return true
+}
+
+// join puts the leader behind the word before it, and then the words that it leads to, unless others stand before those on their line.
+func (e *leaderEnds) join() {
+	first, rest := e.before.words[:e.at+1], e.before.words[e.at+1:]
+	if e.behind != nil && e.behind != e.before {
+		if e.next > 0 {
+			return
+		}
+		rest = slices.Concat(e.behind.words, rest)
+		e.behind.words = nil
+	}
+	e.before.words = slices.Concat(first, []word{{text: leaderText, box: e.box(), confidence: first[e.at].confidence}}, rest)
+}

@@ -1,0 +1,68 @@
+package tesseract
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLeadersJoinLines joins what rows of dots lead together, whatever was read of the dots, on straight and on skewed pages, and leaves lines
+// without dots, with dots below words, and with dots at uneven distances as they are.
+func TestLeadersJoinLines(t *testing.T) {
+	t.Parallel()
+	even := func(i int) int { return 12 * i }
+	for name, tt := range map[string]struct {
+		dots   int
+		at     func(i int) int
+		rise   int // pixels from the first dot to the last
+		shift  int // of the dots to the left, so that they stand below the name
+		joined bool
+	}{
+		"leader":  {24, even, 0, 0, true},
+		"skewed":  {24, even, 12, 0, true},
+		"nothing": {0, even, 0, 0, false},
+		"few":     {4, even, 0, 0, false},
+		"uneven":  {24, func(i int) int { return 12*i + i%3*5 - i%2*6 }, 0, 0, false},
+		"line":    {24, even, 0, 200, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, got := listPage("", func(img greyImage, baseline int) {
+				for i := range tt.dots {
+					x, y := 640+tt.at(i)-tt.shift, baseline-tt.rise*i/24
+					img.fillBox(box{x, y - 3, x + 3, y}, 0)
+				}
+			})
+			wide := blankPage(1100, 800)
+			for y := range r.img.height {
+				copy(wide.pix[y*wide.width:], r.img.pix[y*r.img.width:(y+1)*r.img.width])
+			}
+			for i := range 8 { // listPage's image ends before the leaders do
+				for j := range tt.dots {
+					x, y := 640+tt.at(j)-tt.shift, 100+60*i-tt.rise*j/24
+					wide.fillBox(box{x, y - 3, x + 3, y}, 0)
+				}
+				bottom := 100 + 60*i - tt.rise
+				got.blocks = append(got.blocks, block{lines: []line{{words: []word{
+					{text: "17", box: box{950, bottom - 20, 980, bottom}, confidence: 0.9}}}}})
+			}
+			r.img = wide
+			r.areas, _ = wide.findComponents(r.below)
+			r.takeLeaders()
+			if err := r.joinLeaders(got); err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, l := range got.levelLines() {
+				var words []string
+				for _, w := range l.words {
+					words = append(words, w.text)
+				}
+				lines = append(lines, strings.Join(words, " "))
+			}
+			if joined := slices.Contains(lines, "line3 "+leaderText+" 17"); joined != tt.joined || joined != (len(lines) == 8) {
+				t.Errorf("got %q, want lines that are joined: %v", lines, tt.joined)
+			}
+		})
+	}
+}
