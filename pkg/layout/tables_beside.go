@@ -3,6 +3,8 @@ package layout
 import (
 	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // splitSideBySide returns the tables that stand side by side in what looks like one: the lines across end and begin again between them, or
@@ -72,7 +74,7 @@ func (t *table) columnGap(column int) (span, bool) {
 }
 
 // findRepeatedColumns returns before which columns the same kinds of columns begin again: labels with two columns of figures or more, or with
-// one where the tables end at different heights.
+// one where the tables end at different heights, or labels that are sorted go on in the next table.
 func (t *table) findRepeatedColumns(kinds []bool) []int {
 	const mostTables, sure = 3, 3 // tables; columns of one that leave no doubt
 	for tables := 2; tables <= mostTables; tables++ {
@@ -86,11 +88,38 @@ func (t *table) findRepeatedColumns(kinds []bool) []int {
 				at = append(at, j)
 			}
 		}
-		if len(at) == tables-1 && (width >= sure || t.lastRow(0, width) != t.lastRow(width, 2*width)) {
+		if len(at) == tables-1 && (width >= sure || t.lastRow(0, width) != t.lastRow(width, 2*width) || t.isSortedOn(width)) {
 			return at
 		}
 	}
 	return nil
+}
+
+// isSortedOn reports whether the labels of every width columns are sorted from the first column's to the last's, each behind all of the one
+// before: names that are set in columns.
+func (t *table) isSortedOn(width int) bool {
+	const fewest, share = 4, 0.9 // labels in a column; pairs of neighbours in order
+	labels := make([][]string, t.columns/width)
+	for i := range t.cells { // in row order
+		if c := &t.cells[i]; c.column%width == 0 {
+			if text := strings.ToLower(segmentsText(c.segments)); utf8.RuneCountInString(text) > 1 { // a letter heads names
+				labels[c.column/width] = append(labels[c.column/width], text)
+			}
+		}
+	}
+	pairs, sorted := 0, 0
+	for k, column := range labels {
+		if len(column) < fewest || k > 0 && column[0] < labels[k-1][len(labels[k-1])-1] {
+			return false
+		}
+		for i := 1; i < len(column); i++ {
+			pairs++
+			if column[i-1] <= column[i] {
+				sorted++
+			}
+		}
+	}
+	return float64(sorted) >= share*float64(pairs)
 }
 
 // lastRow returns the last row with text in the columns from one to before another.

@@ -10,6 +10,27 @@ import (
 // columnFinder finds the columns of rows, between the stretches that the rows leave free.
 type columnFinder struct{ textSetting }
 
+// widestBlank returns how far apart words are at most that only a blank parts: that of the rows' own text may be wide.
+func (f columnFinder) widestBlank(rows []tableLine) float64 {
+	const usual, widest, wider, fewest = 0.45, 0.6, 1.25, 3 // ems; times as wide as the blanks of the text; blanks
+	var blanks []float64
+	for _, r := range rows {
+		for _, s := range r.segments {
+			for i := 1; i < len(s.words); i++ {
+				if isNumeric(s.words[i-1].GetText()) || isNumeric(s.words[i].GetText()) {
+					continue
+				}
+				before, next := f.style.rotation.rotateRect(rectFromBox(s.words[i-1].GetBbox())), f.style.rotation.rotateRect(rectFromBox(s.words[i].GetBbox()))
+				blanks = append(blanks, next.x0-before.x1)
+			}
+		}
+	}
+	if len(blanks) < fewest {
+		return usual * f.em
+	}
+	return max(usual*f.em, min(widest*f.em, wider*median(blanks)))
+}
+
 // findGutters returns the stretches that nearly all rows leave free: between words, for the blanks of running text do
 // not stand one above the other.
 func (f columnFinder) findGutters(rows []tableLine) []span {
@@ -18,14 +39,14 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 		open int
 	}
 	var at []edge
-	x0, x1 := rows[0].x0, rows[0].x1
+	x0, blank := rows[0].x0, f.widestBlank(rows)
 	for _, r := range rows {
-		x0, x1 = min(x0, r.x0), max(x1, r.x1)
+		x0 = min(x0, r.x0)
 		for _, s := range r.segments {
 			from, to := 0.0, -1.0
 			for _, w := range s.words {
 				b := f.style.rotation.rotateRect(rectFromBox(w.GetBbox()))
-				if to >= from && b.x0 <= to+0.45*f.em && b.x0 >= from {
+				if to >= from && b.x0 <= to+blank && b.x0 >= from {
 					to = max(to, b.x1)
 					continue
 				}

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -144,5 +145,46 @@ func TestTableHeadBelowAddresses(t *testing.T) {
 	tables := tablesOf(page)
 	if len(tables) != 1 || tables[0].GetRows() != 6 || cellsOf(tables[0])[0] != "Pos | Description | Qty | Price | Amount" {
 		t.Errorf("got %v, want a table of 6 rows with its head: %q", tables, page.GetText())
+	}
+}
+
+// TestSortedNamesInColumns reads names that are set in two columns one column after the other, though all rows are level.
+func TestSortedNamesInColumns(t *testing.T) {
+	t.Parallel()
+	left := strings.Fields("Abbott Adler Barlow Bianchi Carver Crane Dubois Ellery")
+	right := strings.Fields("Everett Fontaine Garrick Hollis Ivanov Jansen Keating Langley")
+	var lines []*inkstreamv1.Line
+	for i := range left {
+		y := 60 + 14*float64(i)
+		lines = append(lines, at(50, y, 10, left[i]), at(200, y, 10, fmt.Sprint(300+i, " ", 4211+17*i)), at(320, y, 10, right[i]), at(470, y, 10, fmt.Sprint(310+i, " ", 3004+31*i)))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if text := page.GetText(); strings.Index(text, "Ellery") > strings.Index(text, "Everett") {
+		t.Errorf("the columns are read across: %q", text)
+	}
+}
+
+// TestBlanksOfNumbers keeps numbers whole whose blanks stand below each other, and are as wide as those of the text beside them.
+func TestBlanksOfNumbers(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	widened := func(x, y float64, text string) *inkstreamv1.Line {
+		line := at(x, y, 10, text)
+		for i, w := range line.GetWords() {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+2.4*float32(i), w.Bbox[2]+2.4*float32(i)
+		}
+		return line
+	}
+	for i, name := range []string{"Pereira Nina", "Schneider Ivo", "Hollis Ruth", "Norris Kai"} {
+		y := 60 + 13*float64(i)
+		lines = append(lines, widened(50, y, name), widened(220, y, fmt.Sprint(361+i, " ", 8671-i)))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	for _, b := range page.GetBlocks() {
+		if n := b.GetTable().GetColumns(); n > 2 {
+			t.Errorf("got a table of %d columns, want the numbers whole: %q", n, page.GetText())
+		}
 	}
 }
