@@ -65,7 +65,7 @@ const digestBuffer = 64 << 10
 
 func verifyDigest(ctx context.Context, f *os.File, rec *job.Record) error {
 	h := sha256.New()
-	buf := make([]byte, min(rec.Size+1, digestBuffer)) // one more than there is, so that the end shows with the last byte
+	buf := make([]byte, min(int64(rec.Size)+1, digestBuffer)) // one more than there is, so that the end shows with the last byte
 	n, err := io.CopyBuffer(h, NewHeartbeatReader(ctx, io.NewSectionReader(f, 0, 1<<62)), buf)
 	if err != nil {
 		return fault.Wrap(fault.Busy, fault.Unavailable, fmt.Errorf("read stored document: %w", err))
