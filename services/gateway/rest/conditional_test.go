@@ -72,7 +72,7 @@ func decode(body, encoding string) ([]byte, error) {
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.Start(t, nil)
-	text := strings.Repeat("0123456789", 300)
+	text := strings.Repeat("0123456789", 1000)
 	rec := r.NewEndedJob(map[string]string{"text.txt": text, "small.txt": "x", "searchable.pdf": "%PDF" + text})
 	r.StorePageFor(rec)
 	for _, tc := range []struct {
