@@ -58,11 +58,12 @@ func (s *Store) ScanChanges(ctx context.Context, after uint64, each func(Change)
 // recordWatch gets the entries of records that are written.
 type recordWatch struct {
 	jetstream.KeyWatcher
+	stop context.CancelFunc
 	last uint64 // the revision up to which entries were read
 }
 
-// watchRecords begins a watch of the records that were written after the revision. It ends with the context, or when
-// it is closed.
+// watchRecords begins a watch of the records that were written after the revision. Close it: the client has a goroutine
+// that waits for the end of its context.
 func (s *Store) watchRecords(ctx context.Context, after uint64) (*recordWatch, error) {
 	var opts []jetstream.WatchOpt
 	if after > 0 {
@@ -71,17 +72,20 @@ func (s *Store) watchRecords(ctx context.Context, after uint64) (*recordWatch, e
 		}
 		opts = append(opts, jetstream.ResumeFromRevision(after+1))
 	}
+	ctx, stop := context.WithCancel(ctx)
 	watcher, err := s.kv.Watch(ctx, "job.>", opts...)
 	if err != nil {
+		stop()
 		return nil, markBrokerError("read job records", err)
 	}
-	return &recordWatch{KeyWatcher: watcher, last: after}, nil
+	return &recordWatch{KeyWatcher: watcher, stop: stop, last: after}, nil
 }
 
 // close ends the watch.
 func (w *recordWatch) close() {
 	// The watch ends with its subscription; an error here says that it has ended already.
 	_ = w.Stop()
+	w.stop()
 	go func() { // one that is full does not end
 		for range w.Updates() { // what comes now is read by the next watch
 		}

@@ -15,15 +15,17 @@ import (
 	"inkstream.dev/pkg/job"
 )
 
-// watchCounter is a bucket that counts its watches.
+// watchCounter is a bucket that counts its watches, and knows when the context of each ends.
 type watchCounter struct {
 	jetstream.KeyValue
 	watches int
+	ends    []<-chan struct{}
 }
 
 func (c *watchCounter) Watch(ctx context.Context, keys string,
 	opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
 	c.watches++
+	c.ends = append(c.ends, ctx.Done())
 	return c.KeyValue.Watch(ctx, keys, opts...)
 }
 
@@ -160,6 +162,26 @@ func TestScannerOutlivesContext(t *testing.T) {
 	s.see(t, "a")
 	if s.bucket.watches != 1 {
 		t.Errorf("%d watches, want 1", s.bucket.watches)
+	}
+}
+
+// The client keeps a goroutine for each watch until the watch's context ends.
+func TestWatchesLeaveNoGoroutines(t *testing.T) {
+	t.Parallel()
+	s := newScanned(t)
+	s.SetWatchAge(0)
+	s.see(t)
+	s.see(t)
+	s.Close()
+	if _, err := s.jobs.ScanChanges(t.Context(), 0, func(job.Change) {}); err != nil {
+		t.Fatal(err)
+	}
+	for i, end := range s.bucket.ends {
+		select {
+		case <-end:
+		default:
+			t.Errorf("the context of watch %d of %d has no end", i+1, len(s.bucket.ends))
+		}
 	}
 }
 

@@ -93,8 +93,9 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	ready()
 	tick := time.NewTicker(passInterval)
 	defer tick.Stop()
-	records := recordCopier{records: p.jobs.NewRecordScanner(), store: p.store, since: time.Now().Add(-catchUpPeriod)}
-	defer records.records.Close()
+	scanner := p.jobs.NewRecordScanner()
+	defer scanner.Close()
+	records := recordCopier{scanner: scanner, store: p.store, since: time.Now().Add(-catchUpPeriod)}
 	events := eventCopier{bus: p.bus, store: p.store}
 	for {
 		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
@@ -112,7 +113,7 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 
 // recordCopier stores the documents of records, of each pass those that were written since the last one.
 type recordCopier struct {
-	records *job.RecordScanner
+	scanner *job.RecordScanner
 	store   search.Store
 	since   time.Time // records written earlier are left
 
@@ -136,7 +137,7 @@ func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
 		failed = p.store.PutDocuments(ctx, docs)
 		docs = docs[:0]
 	}
-	last, err := p.records.Scan(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
+	last, err := p.scanner.Scan(ctx, p.after, func(c job.Change, record func() (*job.Record, error)) {
 		ref := jobRef{c.Tenant, c.ID}
 		switch {
 		case failed != nil:

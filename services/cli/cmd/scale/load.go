@@ -140,7 +140,7 @@ func (tb *testbed) otherTenant(ctx context.Context) error {
 // watcher knows the state of every job, as its record says. It keeps its watch: to make one at each look is work for
 // NATS that would count as the jobs'.
 type watcher struct {
-	records *job.RecordScanner
+	scanner *job.RecordScanner
 	after   uint64
 	states  map[string]job.State
 	ended   int
@@ -148,14 +148,14 @@ type watcher struct {
 
 // newWatcher returns a watcher that knows nothing. It is closed with the testbed.
 func newWatcher(tb *testbed) *watcher {
-	records := tb.jobs.NewRecordScanner()
-	tb.closers = append(tb.closers, records.Close)
-	return &watcher{records: records, states: make(map[string]job.State)}
+	scanner := tb.jobs.NewRecordScanner()
+	tb.closers = append(tb.closers, scanner.Close)
+	return &watcher{scanner: scanner, states: make(map[string]job.State)}
 }
 
 // look reads what has changed, and returns how many jobs have ended.
 func (o *watcher) look(ctx context.Context) (int, error) {
-	last, err := o.records.Scan(ctx, o.after, func(c job.Change, _ func() (*job.Record, error)) {
+	last, err := o.scanner.Scan(ctx, o.after, func(c job.Change, _ func() (*job.Record, error)) {
 		id := string(c.ID)
 		if c.State.HasEnded() && !final(o.states[id]) {
 			o.ended++

@@ -240,7 +240,7 @@ func (h *rehearsal) follow(ctx context.Context, phase, document string) (stop fu
 			}
 		}
 	}()
-	return func() { cancel(); <-done; own.records.Close(); h.sampler.set("", 0) }
+	return func() { cancel(); <-done; own.scanner.Close(); h.sampler.set("", 0) }
 }
 
 // disturb sends the long document amid the queue, measures what a short one waits beside both, and restarts everything

@@ -24,7 +24,7 @@ func main() {
 				return nil, fmt.Errorf("index database: %w", err)
 			}
 			rt.Close("index database", store.Close)
-			pdfium, err := pdfengine.Open(ctx, rt, engine.WithDefaults(0))
+			pdfium, err := pdfengine.Open(ctx, rt, engine.WithDefaults(0)) // workers wait for the stores, the engine for a core
 			if err != nil {
 				return nil, err
 			}
