@@ -145,6 +145,31 @@ func TestLightTextIsTurnedDark(t *testing.T) {
 	}
 }
 
+// Light text on a dark panel is read whole where a picture on the panel has greys that look like ground: the panel is not
+// evened out before its text is turned.
+func TestLightTextBesidePicture(t *testing.T) {
+	t.Parallel()
+	img, _ := printedPage(pdftest.ScanOptions{Paper: 240, Noise: 20})
+	panel := box{0, img.height / 2, img.width, img.height}
+	for i := panel[1] * img.width; i < len(img.pix); i++ {
+		img.pix[i] = byte(250 - int(img.pix[i])*200/255)
+	}
+	for x := 100; x < img.width-100; x += 20 { // a picture of stripes
+		img.fillBox(box{x, panel[1] + 60, x + 14, panel[1] + 260}, 132)
+	}
+	r, err := newReader(img, 150, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ground := box{0, panel[1] + 262, img.width, panel[3]}
+	if m := r.img.meanGrey(ground); !r.dark || m < 185 {
+		t.Errorf("dark areas %v: the ground of the panel is %.0f after it was turned, want it light", r.dark, m)
+	}
+	if b := measureBackground(r.img, 150, r.below); b.sinks() {
+		t.Errorf("the ground is taken for ink yet: %+v", b)
+	}
+}
+
 func TestDespeckle(t *testing.T) {
 	t.Parallel()
 	text, _ := printedPage(pdftest.ScanOptions{Specks: 0.03, Seed: 3})

@@ -138,15 +138,30 @@ func (r *reader) sharpenTones() {
 }
 
 // newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken
-// for dark areas, and then light text on dark areas becomes dark.
+// for dark areas, and then light text on dark areas becomes dark. Where it is such areas that sink, it is the other way round: to even
+// them out would leave them grey, and their text with them.
 func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 	r := &reader{img: img, dpi: dpi, below: inkThreshold(img), options: o, enlarge: 1, toldDPI: float64(dpi)}
-	if measureBackground(img, dpi, r.below).isUneven() {
+	ground := measureBackground(img, dpi, r.below)
+	r.dark = hasDarkAreas(img, dpi, r.below)
+	isTurned := false
+	if r.dark && ground.sinks() {
+		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
+			return nil, err
+		}
+		if turned := measureBackground(r.img, dpi, r.below); turned.sinks() {
+			r.img, r.below = img, inkThreshold(img)
+		} else {
+			ground, isTurned = turned, true
+		}
+	}
+	if ground.isUneven() {
 		if err := r.cleanImage(imageSteps{evenBackground: true}); err != nil {
 			return nil, err
 		}
+		r.dark = isTurned || hasDarkAreas(r.img, dpi, r.below)
 	}
-	if r.dark = hasDarkAreas(r.img, dpi, r.below); r.dark {
+	if r.dark && !isTurned {
 		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
 			return nil, err
 		}
