@@ -84,7 +84,7 @@ func (r *reader) joinLeaders(got *reading) error {
 			}
 			read++
 		}
-		e.join()
+		e.joinWords()
 	}
 	for i := range got.blocks {
 		b := &got.blocks[i]
@@ -218,8 +218,8 @@ type leaderEnds struct {
 	at, next       int
 }
 
-// reach returns how far from the leader the words behind it may stand.
-func (e *leaderEnds) reach() int {
+// farthestReach returns how far from the leader the words behind it may stand.
+func (e *leaderEnds) farthestReach() int {
 	return int(max(farthestWord*e.height, farthestShare*float64(e.last[2]-e.first[0])))
 }
 
@@ -232,7 +232,7 @@ func findLeaderEnds(lines []*line, l leader, height float64) leaderEnds {
 			case w.box[0] < l.first[0] && w.box[2] > l.first[0]-int(farthestWord*height) && e.isLevel(w.box, l.first) &&
 				(e.before == nil || e.before.words[e.at].box[0] < w.box[0]):
 				e.before, e.at = candidate, i
-			case w.box[2] > l.last[2] && w.box[0] >= l.first[0] && w.box[0] < l.last[2]+e.reach() && e.isLevel(w.box, l.last) &&
+			case w.box[2] > l.last[2] && w.box[0] >= l.first[0] && w.box[0] < l.last[2]+e.farthestReach() && e.isLevel(w.box, l.last) &&
 				(e.behind == nil || e.behind.words[e.next].box[0] > w.box[0]):
 				e.behind, e.next = candidate, i
 			}
@@ -251,12 +251,12 @@ func (e *leaderEnds) isLevel(b, dot box) bool {
 func (e *leaderEnds) placeBehind(letters []box, img greyImage) (box, bool) {
 	var near []box
 	for _, b := range letters {
-		if b[0] >= e.last[2] && b[0] < e.last[2]+e.reach()+int(8*e.height) && e.isLevel(b, e.last) {
+		if b[0] >= e.last[2] && b[0] < e.last[2]+e.farthestReach()+int(8*e.height) && e.isLevel(b, e.last) {
 			near = append(near, b)
 		}
 	}
 	slices.SortFunc(near, func(a, b box) int { return cmp.Compare(a[0], b[0]) })
-	if len(near) == 0 || near[0][0] > e.last[2]+e.reach() {
+	if len(near) == 0 || near[0][0] > e.last[2]+e.farthestReach() {
 		return box{}, false
 	}
 	place := near[0]
@@ -313,8 +313,8 @@ func (e *leaderEnds) addRead(part reading, place box) bool {
 	return true
 }
 
-// join puts the leader behind the word before it, and then the words that it leads to, unless others stand before those on their line.
-func (e *leaderEnds) join() {
+// joinWords puts the leader behind the word before it, and then the words that it leads to, unless others stand before those on their line.
+func (e *leaderEnds) joinWords() {
 	first, rest := e.before.words[:e.at+1], e.before.words[e.at+1:]
 	if e.behind != nil && e.behind != e.before {
 		if e.next > 0 {
