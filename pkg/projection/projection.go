@@ -16,10 +16,13 @@ import (
 )
 
 const (
-	// passInterval is how far the index's documents are behind the records, when nothing else is.
+	// passInterval is how far the index is behind the records and the trail, when it is not busy.
 	passInterval = time.Second
+	// After a pass the index has a rest, restShare times as long as it took to write, for maxRest at most: so a busy one
+	// gets fewer and larger writes, and what ends alone is in it at once.
+	restShare, maxRest = 20, 3 * time.Second
 	// catchUpPeriod is how long before the start a record may have been written to be looked at once more: longer than
-	// any service is away. The index service stores documents of jobs that end as well.
+	// any service is away.
 	catchUpPeriod = 24 * time.Hour
 	// documentBatchSize is how many documents are stored at a time.
 	documentBatchSize = 200
@@ -75,11 +78,21 @@ type Projector struct {
 	bus   *bus.Bus
 	store search.Store
 	log   *slog.Logger
+	asked chan struct{} // holds one where a pass is asked for
 }
 
 // New returns a Projector that is not yet running.
 func New(jobs *job.Store, b *bus.Bus, store search.Store, log *slog.Logger) *Projector {
-	return &Projector{jobs: jobs, bus: b, store: store, log: log}
+	return &Projector{jobs: jobs, bus: b, store: store, log: log, asked: make(chan struct{}, 1)}
+}
+
+// CopySoon has the index told of what changed before its time has come. It does not wait for it, and may be called by
+// any goroutine.
+func (p *Projector) CopySoon() {
+	select {
+	case p.asked <- struct{}{}:
+	default:
+	}
 }
 
 type jobRef struct {
@@ -91,25 +104,62 @@ type jobRef struct {
 // means a clean stop.
 func (p *Projector) Run(ctx context.Context, ready func()) error {
 	ready()
-	tick := time.NewTicker(passInterval)
-	defer tick.Stop()
 	scanner := p.jobs.NewRecordScanner()
 	defer scanner.Close()
-	records := recordCopier{scanner: scanner, store: p.store, since: time.Now().Add(-catchUpPeriod)}
-	events := eventCopier{bus: p.bus, store: p.store}
+	store := &timedStore{Store: p.store}
+	records := recordCopier{scanner: scanner, store: store, since: time.Now().Add(-catchUpPeriod)}
+	events := eventCopier{bus: p.bus, store: store}
 	for {
+		store.spent = 0
 		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
 		if err != nil && ctx.Err() == nil {
 			// Readiness checks report a dependency that is away; the next pass does the same again.
 			p.log.DebugContext(ctx, "pass over the job records and the audit trail", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !p.awaitNextPass(ctx, min(restShare*store.spent, maxRest)) {
 			return nil
-		case <-tick.C:
 		}
 	}
 }
+
+// awaitNextPass waits until it is time for a pass, or, after a rest, one is asked for. It returns false when ctx is
+// done.
+func (p *Projector) awaitNextPass(ctx context.Context, rest time.Duration) bool {
+	due, rested := time.NewTimer(max(passInterval, rest)), time.NewTimer(rest)
+	defer due.Stop()
+	defer rested.Stop()
+	var asked <-chan struct{} // once rested
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-due.C:
+			return true
+		case <-rested.C:
+			asked = p.asked
+		case <-asked:
+			return true
+		}
+	}
+}
+
+// timedStore measures how long the index took for what was written. It is for one goroutine.
+type timedStore struct {
+	search.Store
+	spent time.Duration
+}
+
+func (s *timedStore) PutDocuments(ctx context.Context, docs []search.Document) error {
+	defer s.addSince(time.Now())
+	return s.Store.PutDocuments(ctx, docs)
+}
+
+func (s *timedStore) PutEvents(ctx context.Context, events []search.Event) error {
+	defer s.addSince(time.Now())
+	return s.Store.PutEvents(ctx, events)
+}
+
+func (s *timedStore) addSince(start time.Time) { s.spent += time.Since(start) }
 
 // recordCopier stores the documents of records, of each pass those that were written since the last one.
 type recordCopier struct {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,8 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"inkstream.dev/pkg/fault"
 )
@@ -64,22 +63,35 @@ func newClickHouseDocuments(server *clickhouseServer) *clickhouseDocuments {
 
 // PutDocument stores a document as a new version.
 func (s *clickhouseDocuments) PutDocument(ctx context.Context, doc Document) error {
-	if err := checkTenantAndJob(doc.Tenant, doc.Job); err != nil {
-		return err
+	return s.PutDocuments(ctx, []Document{doc})
+}
+
+// PutDocuments stores documents as new versions, as a rule in one insert.
+func (s *clickhouseDocuments) PutDocuments(ctx context.Context, docs []Document) error {
+	for _, doc := range docs {
+		if err := checkTenantAndJob(doc.Tenant, doc.Job); err != nil {
+			return err
+		}
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("put document: %w", err)
+		return fmt.Errorf("put documents: %w", err)
 	}
 	if err := s.awaitSchema(ctx); err != nil {
 		return err
 	}
-	return classifyServerError(ctx, "put document", s.batcher.storeItems(ctx, []Document{doc}))
+	for part := range slices.Chunk(slices.Clone(docs), maxBatchPages) {
+		if err := s.batcher.storeItems(ctx, part); err != nil {
+			return classifyServerError(ctx, "put documents", err)
+		}
+	}
+	return nil
 }
 
 // documentKey is what tells documents apart.
 type documentKey struct{ tenant, job string }
 
-// storeDocuments stores documents as new versions; of several of one job the last.
+// storeDocuments stores documents as new versions; of several of one job the last. One that is stored as it is, as by
+// another process that follows the records, costs no row.
 func (s *clickhouseDocuments) storeDocuments(ctx context.Context, docs []Document) error {
 	latest := map[documentKey]Document{}
 	var tenants []string
@@ -94,24 +106,84 @@ func (s *clickhouseDocuments) storeDocuments(ctx context.Context, docs []Documen
 	if err != nil {
 		return err
 	}
+	hashes := map[documentKey]uint64{}
+	same := map[documentKey]storedDocument{}
+	for key, d := range latest {
+		if hashes[key], err = hashDocument(d); err != nil {
+			return err
+		}
+		if before := stored[key]; before.hash == hashes[key] {
+			same[key] = before
+		}
+	}
+	listed, err := s.findListed(ctx, same)
+	if err != nil {
+		return err
+	}
 	now := encodeVersion(0, time.Now())
 	var versions []documentVersion
 	for key, d := range latest {
-		version := max(now, stored[key].version+1)
-		if before := stored[key]; before.version > 0 && before.createTime != timeToMicros(d.CreateTime) {
+		before := stored[key]
+		if listed[key] {
+			continue
+		}
+		version := max(now, before.version+1)
+		if before.version > 0 && before.createTime != timeToMicros(d.CreateTime) {
 			versions = append(versions, before.tombstone(key, version))
 			version++
 		}
-		versions = append(versions, documentVersion{Document: d, version: version})
+		versions = append(versions, documentVersion{Document: d, version: version, hash: hashes[key]})
+	}
+	if len(versions) == 0 {
+		return nil
 	}
 	return s.insertDocuments(ctx, versions)
 }
 
-// storedDocument is what the table has of a document: its latest version, and where that stands in the order of lists,
-// in microseconds since 1970.
+// findListed returns which of the documents are in lists as well: an insert can break off between the two tables.
+func (s *clickhouseDocuments) findListed(ctx context.Context,
+	docs map[documentKey]storedDocument) (map[documentKey]bool, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	var tenants []string
+	var ids, times []uint64
+	for key, doc := range docs {
+		tenants, ids, times = append(tenants, key.tenant), append(ids, hashJobID(key.job)), append(times, uint64(doc.createTime))
+	}
+	rows, err := s.conn.Query(ctx, `SELECT tenant, job, max(version) FROM documents_by_time
+		WHERE tenant IN `+quoteStrings(tenants)+` AND create_time IN `+joinNumbers(times)+` AND jid IN `+joinNumbers(ids)+`
+		GROUP BY tenant, job`)
+	if err != nil {
+		return nil, err
+	}
+	defer closeRows(rows)
+	listed := map[documentKey]bool{}
+	for rows.Next() {
+		var key documentKey
+		var version uint64
+		if err := rows.Scan(&key.tenant, &key.job, &version); err != nil {
+			return nil, err
+		}
+		listed[key] = docs[key].version == version
+	}
+	return listed, rows.Err()
+}
+
+// hashDocument tells whether a document is stored as it is. It is never 0, which rows have that do not say.
+func hashDocument(d Document) (uint64, error) {
+	encoded, err := json.Marshal(d)
+	if err != nil {
+		return 0, fmt.Errorf("put documents: %w", err)
+	}
+	return max(hashParts([]string{string(encoded)}), 1), nil
+}
+
+// storedDocument is what the table has of a document: its latest version, the hash of that, and where it stands in the
+// order of lists, in microseconds since 1970.
 type storedDocument struct {
-	version    uint64
-	createTime int64
+	version, hash uint64
+	createTime    int64
 }
 
 // tombstone returns the row that hides the document at its place in lists.
@@ -123,8 +195,8 @@ func (d storedDocument) tombstone(key documentKey, version uint64) documentVersi
 // loadStoredDocuments returns what the table has of jobs, given by their tenants and numbers.
 func (s *clickhouseDocuments) loadStoredDocuments(ctx context.Context, tenants []string,
 	ids []uint64) (map[documentKey]storedDocument, error) {
-	rows, err := s.conn.Query(ctx, `SELECT tenant, job, max(version), argMax(create_time, version) FROM documents
-		WHERE tenant IN `+quoteStrings(tenants)+` AND jid IN `+joinNumbers(ids)+` GROUP BY tenant, job`)
+	rows, err := s.conn.Query(ctx, `SELECT tenant, job, max(version), argMax(create_time, version), argMax(hash, version)
+		FROM documents WHERE tenant IN `+quoteStrings(tenants)+` AND jid IN `+joinNumbers(ids)+` GROUP BY tenant, job`)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +205,7 @@ func (s *clickhouseDocuments) loadStoredDocuments(ctx context.Context, tenants [
 	for rows.Next() {
 		var key documentKey
 		var doc storedDocument
-		if err := rows.Scan(&key.tenant, &key.job, &doc.version, &doc.createTime); err != nil {
+		if err := rows.Scan(&key.tenant, &key.job, &doc.version, &doc.createTime, &doc.hash); err != nil {
 			return nil, err
 		}
 		stored[key] = doc
@@ -144,12 +216,12 @@ func (s *clickhouseDocuments) loadStoredDocuments(ctx context.Context, tenants [
 // documentVersion is a row of documents.
 type documentVersion struct {
 	Document
-	version uint64
-	deleted bool
+	version, hash uint64
+	deleted       bool
 }
 
 func (s *clickhouseDocuments) insertDocuments(ctx context.Context, docs []documentVersion) error {
-	const columns = `tenant, jid, version, deleted, expire, folded, lane, stages, stage_ends, stage_units, stage_busy, stage_elapsed, ` + documentColumns
+	const columns = `tenant, jid, version, hash, deleted, expire, folded, lane, stages, stage_ends, stage_units, stage_busy, stage_elapsed, ` + documentColumns
 	return s.insertRows(ctx, `documents (`+columns+`)`, len(docs), func(i int) []any {
 		doc := docs[i]
 		name := cleanText(doc.Filename)
@@ -162,7 +234,7 @@ func (s *clickhouseDocuments) insertDocuments(ctx context.Context, docs []docume
 				r.End.Sub(r.Start).Microseconds()
 		}
 		return []any{
-			doc.Tenant, hashJobID(doc.Job), doc.version, uint8(boolToUint(doc.deleted)), expiryTime(doc.ExpireTime),
+			doc.Tenant, hashJobID(doc.Job), doc.version, doc.hash, uint8(boolToUint(doc.deleted)), expiryTime(doc.ExpireTime),
 			foldText(name), doc.Lane, stages, ends, units, busy, elapsed,
 			doc.Job, name, doc.SHA256, uint32(max(0, doc.PageCount)), doc.State, timeToMicros(doc.CreateTime),
 			timeToMicros(doc.EndTime), keys, values,
@@ -227,15 +299,6 @@ func (s *clickhouseDocuments) fillDocumentNames(ctx context.Context, tenant stri
 		hits[i].Filename, hits[i].CreateTime = of.filename, timeFromMicros(of.created)
 	}
 	return rows.Err()
-}
-
-// PutDocuments stores documents; the rows of those that are put at once go into one insert.
-func (s *clickhouseDocuments) PutDocuments(ctx context.Context, docs []Document) error {
-	g, gctx := errgroup.WithContext(ctx)
-	for _, doc := range docs {
-		g.Go(func() error { return s.PutDocument(gctx, doc) })
-	}
-	return g.Wait()
 }
 
 // ListJobs lists documents.

@@ -175,6 +175,42 @@ func TestClickHouseHalfListed(t *testing.T) {
 	}
 }
 
+// A document that is stored as it is, as by each process that follows the records, costs no row.
+func TestClickHouseStoresDocumentOnce(t *testing.T) {
+	t.Parallel()
+	url := searchtest.NewClickHouse(t).URL()
+	s, other := search.TestedClickHouse(t, url), search.TestedClickHouse(t, url)
+	doc := search.Document{Tenant: "acme", Job: "j", State: "RUNNING", CreateTime: time.Unix(1_700_000_000, 0),
+		Labels: map[string]string{"a": "1", "b": "2"}, Stages: map[string]search.StageRun{"ocr": {Units: 1}, "scan": {}}}
+	put := func(s *search.ClickHouse) {
+		t.Helper()
+		if err := s.PutDocument(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantInserts := func(when string, want int) {
+		t.Helper()
+		if got := search.CountInserts(t, s, "documents"); got != want {
+			t.Errorf("inserts %s: got %d, want %d", when, got, want)
+		}
+	}
+	put(s)
+	put(other)
+	put(s)
+	wantInserts("of one document", 1)
+	doc.State = "SUCCEEDED"
+	put(other)
+	put(s)
+	wantInserts("of a document that changed", 2)
+	if err := s.DeleteJob(t.Context(), "acme", "j"); err != nil {
+		t.Fatal(err)
+	}
+	put(other)
+	put(s)
+	wantInserts("of a document that was deleted and came back", 4)
+	requireListed(t, s, "after it came back", "j")
+}
+
 // Documents that were stored before there was a table in the order of lists are listed as they were last.
 func TestClickHouseListsEarlierDocuments(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,17 @@ func CountRows(t *testing.T, s *ClickHouse, table string) int {
 	return int(n)
 }
 
+// CountInserts returns how many inserts a table without partitions was given.
+func CountInserts(t *testing.T, s *ClickHouse, table string) int {
+	t.Helper()
+	var n int64
+	if err := s.conn.QueryRow(t.Context(), `SELECT max(max_block_number) FROM system.parts
+		WHERE database = currentDatabase() AND table = `+quoteString(table)).Scan(&n); err != nil {
+		t.Fatalf("count inserts into %s: got %v, want no error", table, err)
+	}
+	return int(n)
+}
+
 // Exec runs a statement beside the Store.
 func Exec(t *testing.T, s *ClickHouse, statement string) {
 	t.Helper()

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/outcome"
-	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
 )
@@ -84,15 +82,10 @@ func (st *steps) finaliseRun(ctx context.Context, s *stage.Snapshot) error {
 	return st.cleanUpAfterEnd(ctx, rec)
 }
 
-// cleanUpAfterEnd is what follows a job's end: the index is told, and what was kept for the run goes, as do earlier
-// runs whose results this one's replace. It is done again where a crash came between.
+// cleanUpAfterEnd is what follows a job's end: what was kept for the run goes, as do earlier runs whose results this
+// one's replace. It is done again where a crash came between.
 func (st *steps) cleanUpAfterEnd(ctx context.Context, r *job.Record) error {
-	if err := st.indexDocument(ctx, r); err != nil {
-		return err
-	}
-	if err := failpoint.Hit("finalise", "document"); err != nil {
-		return err
-	}
+	st.onEnd()
 	if err := st.deps.JobService().RemoveTempBlobs(ctx, r, r.Run); err != nil {
 		return err
 	}
@@ -108,29 +101,4 @@ func (st *steps) cleanUpAfterEnd(ctx context.Context, r *job.Record) error {
 		}
 	}
 	return nil
-}
-
-// indexDocument tells the index of a job that has ended, and takes the document out again if the job is deleted by
-// then. The job may have another run by then, which other handlers have told the index of: so the record is read again,
-// until what was stored last is what it says.
-func (st *steps) indexDocument(ctx context.Context, r *job.Record) error {
-	for {
-		if err := st.store.PutDocument(ctx, projection.IndexDocument(r)); err != nil {
-			return fmt.Errorf("index document: %w", err)
-		}
-		now, err := st.deps.Jobs.ReloadRecord(ctx, r)
-		switch gone := errors.Is(err, job.ErrNotFound); {
-		case err != nil && !gone:
-			return err
-		case gone || now.State.IsGone():
-			// The handler that removes the job may have deleted it from the index before this one wrote.
-			if err := st.store.DeleteJob(ctx, r.Tenant, string(r.ID)); err != nil {
-				return fmt.Errorf("take the document out of the index: %w", err)
-			}
-			return nil
-		case !now.NewerThan(r):
-			return nil
-		}
-		r = now
-	}
 }

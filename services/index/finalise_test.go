@@ -28,7 +28,8 @@ func TestFinaliseOfEarlierRun(t *testing.T) {
 	}
 	defer blobs.Close()
 	tel := telemetry.NewDiscard()
-	st := &steps{&Service{deps: stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}}}
+	deps := stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}
+	st := &steps{&Service{deps: deps, onEnd: func() {}}}
 	now := job.Record{
 		ID: job.NewID(), Tenant: job.DefaultTenant, Run: 2, State: job.Running, PageCount: 1, ChunkPages: 16, Window: 4,
 		CreateTime: time.Now(), StartTime: time.Now(),

@@ -56,6 +56,7 @@ type Service struct {
 	deps  stage.Deps
 	store search.Store
 	pdf   *pdf.Engine
+	onEnd func() // called when a job has ended, and its record says so
 }
 
 // New returns a Service that is not yet running. The store and the engine stay the caller's.
@@ -64,7 +65,7 @@ func New(cfg Config, deps stage.Deps, store search.Store, engine *pdf.Engine) (*
 		return nil, err
 	}
 	deps.Log = deps.Log.With("stage", string(bus.Index))
-	return &Service{cfg: cfg, deps: deps, store: store, pdf: engine}, nil
+	return &Service{cfg: cfg, deps: deps, store: store, pdf: engine, onEnd: func() {}}, nil
 }
 
 // Units returns what a process consists of that runs the service: the stage, and what keeps the index database current.
@@ -76,6 +77,7 @@ func Units(rt *service.Runtime, cfg Config, store search.Store, engine *pdf.Engi
 	}
 	rt.Status.AddCheck("index", s.Check)
 	copier := projection.New(rt.Deps.Jobs, rt.Deps.Bus, store, rt.Deps.Log)
+	s.onEnd = copier.CopySoon
 	return []lifecycle.Unit{{Name: "index", Run: s.Run}, {Name: "projection", Run: copier.Run}}, nil
 }
 

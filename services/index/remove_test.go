@@ -13,7 +13,6 @@ import (
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
 	"inkstream.dev/pkg/outcome"
-	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	"inkstream.dev/pkg/telemetry"
@@ -36,7 +35,8 @@ func newSteps(t *testing.T) *steps {
 	t.Cleanup(func() { _ = store.Close() })
 	tel := telemetry.NewDiscard()
 	env := stage.Deps{Bus: b, Jobs: bustest.NewJobStore(t, b), Blobs: blobs, Tel: tel, Log: tel.Log}
-	return &steps{&Service{deps: env, cfg: Config{Workers: 2, DrainTimeout: time.Second}, store: store}}
+	return &steps{&Service{deps: env, cfg: Config{Workers: 2, DrainTimeout: time.Second}, store: store,
+		onEnd: func() {}}}
 }
 
 // createJob stores a job of one page that runs.
@@ -93,61 +93,6 @@ func TestTakeOverForAnEarlierRun(t *testing.T) {
 	if rec, err := st.deps.Jobs.LoadRecord(ctx, known.Tenant, known.ID); err != nil || rec.State != job.Running ||
 		rec.DuplicateOf != leader.ID {
 		t.Errorf("got %v, %v, want run 2 as it was", rec, err)
-	}
-}
-
-// A job may be deleted and removed between its end and the moment in which the index is told.
-func TestRemovedJobIsNotListed(t *testing.T) {
-	t.Parallel()
-	st, ctx := newSteps(t), t.Context()
-	r := st.createJob(t, setSucceeded)
-	if _, err := st.deps.JobService().RemoveJob(ctx, r, job.Deleted, st.store); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.cleanUpAfterEnd(ctx, r); err != nil {
-		t.Fatal(err)
-	}
-	list, err := st.store.ListJobs(ctx, search.JobQuery{Tenant: r.Tenant, Limit: 10})
-	if err != nil || len(list.Jobs) > 0 {
-		t.Errorf("got %v, %v, want nothing", list, err)
-	}
-}
-
-// hookedIndex does something before it stores the first document.
-type hookedIndex struct {
-	search.Store
-	first func()
-}
-
-func (s *hookedIndex) PutDocument(ctx context.Context, d search.Document) error {
-	if first := s.first; first != nil {
-		s.first = nil
-		first()
-	}
-	return s.Store.PutDocument(ctx, d)
-}
-
-// A job may have another run, of which the index knows, before it is told of the end of the one before.
-func TestIndexHasLastRun(t *testing.T) {
-	t.Parallel()
-	st, ctx := newSteps(t), t.Context()
-	index := st.store
-	r := st.createJob(t, func(r *job.Record) { r.State, r.EndTime = job.Failed, time.Now() })
-	st.store = &hookedIndex{index, func() {
-		again, err := st.deps.JobService().RetryJob(ctx, r.Tenant, r.ID, job.ScopeMissing)
-		if err == nil {
-			err = index.PutDocument(ctx, projection.IndexDocument(again))
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	}}
-	if err := st.cleanUpAfterEnd(ctx, r); err != nil {
-		t.Fatal(err)
-	}
-	list, err := index.ListJobs(ctx, search.JobQuery{Tenant: r.Tenant, Limit: 10})
-	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].State != string(job.Running) {
-		t.Errorf("got %+v, %v, want the job running", list, err)
 	}
 }
 

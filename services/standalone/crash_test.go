@@ -63,7 +63,7 @@ func crashPoints() map[string][]crashPoint {
 			{"bus.event", twoChunk}, {"index.publish", twoChunk}, {"index.publish=kill@2", twoChunk},
 		},
 		"index, at the end": {
-			{"bus.event", native}, {"finalise.work", native}, {"finalise.commit", native}, {"finalise.document", native},
+			{"bus.event", native}, {"finalise.work", native}, {"finalise.commit", native},
 			{"index.commit", scanned},
 			{"index.next", native}, {"bus.event=kill@2", native}, {"index.publish", native},
 			// The end becomes a task of its own.

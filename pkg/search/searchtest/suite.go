@@ -405,6 +405,14 @@ func testDocuments(t *testing.T, open Open) {
 		}
 	}
 	requireHits(t, s, "words", "a/1", "b/1")
+	again := doc
+	again.State = "FAILED" // of several that are put at once the last counts
+	requireNoError(t, s.PutDocuments(t.Context(), []search.Document{doc, again, doc, again}))
+	list, err := s.ListJobs(t.Context(), search.JobQuery{Tenant: tenant, Limit: 2})
+	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].State != "FAILED" {
+		t.Errorf("after the document was put twice at once: got %+v, %v, want it FAILED", list.Jobs, err)
+	}
+	requireNoError(t, s.PutDocuments(t.Context(), nil))
 }
 
 func testConcurrentPuts(t *testing.T, open Open) {
