@@ -168,9 +168,8 @@ func (o *watcher) look(ctx context.Context) (int, error) {
 	return o.ended, err
 }
 
-// until looks until so many jobs have ended, and returns when the first of them that were not before, and the last,
-// were seen.
-func (o *watcher) until(ctx context.Context, ended int, each func(time.Time, int)) error {
+// until looks until so many jobs have ended.
+func (o *watcher) until(ctx context.Context, ended int) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	stuck := time.Now()
@@ -178,9 +177,6 @@ func (o *watcher) until(ctx context.Context, ended int, each func(time.Time, int
 		n, err := o.look(ctx)
 		if n != last {
 			last, stuck = n, time.Now()
-		}
-		if err == nil && each != nil {
-			each(time.Now(), n)
 		}
 		if n >= ended {
 			return nil
@@ -196,26 +192,17 @@ func (o *watcher) until(ctx context.Context, ended int, each func(time.Time, int
 	}
 }
 
-// rate waits until n more jobs have ended, and returns how many did a second, of those between a fifth and four fifths
-// of them.
+// rate waits until n more jobs have ended, and returns how many did a second.
 func (o *watcher) rate(ctx context.Context, n int) (float64, error) {
 	begin, err := o.look(ctx)
 	if err != nil {
 		return 0, err
 	}
-	var from, to time.Time
-	var first, last int
-	err = o.until(ctx, begin+n, func(at time.Time, ended int) {
-		if done := ended - begin; done >= n/5 && from.IsZero() {
-			from, first = at, done
-		} else if done >= n*4/5 && to.IsZero() {
-			to, last = at, done
-		}
-	})
-	if err == nil && (to.IsZero() || !to.After(from)) {
-		err = fmt.Errorf("%d jobs were done too soon to measure", n)
+	start := time.Now()
+	if err := o.until(ctx, begin+n); err != nil {
+		return 0, err
 	}
-	return float64(last-first) / to.Sub(from).Seconds(), err
+	return float64(o.ended-begin) / time.Since(start).Seconds(), nil
 }
 
 // queued returns how many tasks each stage's stream holds.

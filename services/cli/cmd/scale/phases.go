@@ -79,7 +79,7 @@ func (h *rehearsal) measureEmpty(ctx context.Context) (err error) {
 	if err := h.hold(held...); err != nil {
 		return err
 	}
-	// Some are done before the measurement begins: twice as many as it takes.
+	// Half as many as the measurement takes are done before it begins, and some are left after it.
 	if err := h.seed(ctx, 2*h.cfg.window); err != nil {
 		return err
 	}
@@ -97,17 +97,21 @@ func (h *rehearsal) measureEmpty(ctx context.Context) (err error) {
 	if err := h.measureWork(ctx, &r.empty, "of a short queue"); err != nil {
 		return err
 	}
-	return h.watcher.until(ctx, h.seeded+len(h.uploads), nil)
+	return h.watcher.until(ctx, h.seeded+len(h.uploads))
 }
 
 // measureWork measures how many jobs end in a second and, at the same time, how long lists and searches take: both with
 // an empty queue and with a deep one the services are busy. What a job costs is named after when.
 func (h *rehearsal) measureWork(ctx context.Context, s *state, when string) error {
-	// What reads all records does so once when it starts, the watcher among them; that is no part of a job's cost.
-	if _, err := h.watcher.look(ctx); err != nil {
+	// What reads all records does so once when it starts, the watcher among them, and then each stage works ahead of the
+	// next one until that has its queue full; neither is a part of a job's cost.
+	ended, err := h.watcher.look(ctx)
+	if err != nil {
 		return err
 	}
-	pause(ctx, settle)
+	if err := h.watcher.until(ctx, ended+h.cfg.window/2); err != nil {
+		return err
+	}
 	before, err := h.count(ctx)
 	if err != nil {
 		return err
@@ -283,7 +287,7 @@ func (h *rehearsal) disturb(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return h.watcher.until(ctx, min(ended+h.cfg.window, h.seeded+len(h.uploads)), nil)
+	return h.watcher.until(ctx, min(ended+h.cfg.window, h.seeded+len(h.uploads)))
 }
 
 // rollNATS restarts one NATS server after the other, each when the one before has caught up.
@@ -316,7 +320,7 @@ func (h *rehearsal) rollNATS(ctx context.Context) error {
 func (h *rehearsal) account(ctx context.Context) error {
 	if h.cfg.finish {
 		stop := h.follow(ctx, working, "")
-		err := h.watcher.until(ctx, h.seeded+len(h.uploads), nil)
+		err := h.watcher.until(ctx, h.seeded+len(h.uploads))
 		stop()
 		if err != nil {
 			return err
