@@ -18,9 +18,6 @@ import (
 const (
 	// passInterval is how far the index is behind the records and the trail, when it is not busy.
 	passInterval = time.Second
-	// After a pass the index has a rest, restShare times as long as it took to write, for maxRest at most: so a busy one
-	// gets fewer and larger writes, and what ends alone is in it at once.
-	restShare, maxRest = 20, 3 * time.Second
 	// catchUpPeriod is how long before the start a record may have been written to be looked at once more: longer than
 	// any service is away.
 	catchUpPeriod = 24 * time.Hour
@@ -109,36 +106,41 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	store := &timedStore{Store: p.store}
 	records := recordCopier{scanner: scanner, store: store, since: time.Now().Add(-catchUpPeriod)}
 	events := eventCopier{bus: p.bus, store: store}
-	for {
+	for asked := false; ; {
 		store.spent = 0
 		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
 		if err != nil && ctx.Err() == nil {
 			// Readiness checks report a dependency that is away; the next pass does the same again.
 			p.log.DebugContext(ctx, "pass over the job records and the audit trail", "error", err)
 		}
-		if !p.awaitNextPass(ctx, min(restShare*store.spent, maxRest)) {
-			return nil
+		rest := p.store.RestAfter(store.spent)
+		due := max(passInterval, rest)
+		if !asked { // what ends alone is in the index at once
+			rest = 0
+		}
+		if asked, err = p.awaitNextPass(ctx, due, rest); err != nil {
+			return nil //nolint:nilerr // the end
 		}
 	}
 }
 
-// awaitNextPass waits until it is time for a pass, or, after a rest, one is asked for. It returns false when ctx is
-// done.
-func (p *Projector) awaitNextPass(ctx context.Context, rest time.Duration) bool {
-	due, rested := time.NewTimer(max(passInterval, rest)), time.NewTimer(rest)
-	defer due.Stop()
-	defer rested.Stop()
+// awaitNextPass waits until a pass is due or, after a rest, asked for, and reports whether it was. Its error is that of
+// ctx.
+func (p *Projector) awaitNextPass(ctx context.Context, due, rest time.Duration) (bool, error) {
+	dueTimer, restTimer := time.NewTimer(due), time.NewTimer(rest)
+	defer dueTimer.Stop()
+	defer restTimer.Stop()
 	var asked <-chan struct{} // once rested
 	for {
 		select {
 		case <-ctx.Done():
-			return false
-		case <-due.C:
-			return true
-		case <-rested.C:
+			return false, ctx.Err()
+		case <-dueTimer.C:
+			return false, nil
+		case <-restTimer.C:
 			asked = p.asked
 		case <-asked:
-			return true
+			return true, nil
 		}
 	}
 }

@@ -87,6 +87,12 @@ func (s *clickhouseDocuments) PutDocuments(ctx context.Context, docs []Document)
 	return nil
 }
 
+// RestAfter returns twenty times as long as the write took, for three seconds at most: the server merges a table of less than
+// 100 MB as a whole after every few inserts into it, whatever their size.
+func (s *clickhouseDocuments) RestAfter(took time.Duration) time.Duration {
+	return min(20*took, 3*time.Second)
+}
+
 // documentKey is what tells documents apart.
 type documentKey struct{ tenant, job string }
 

@@ -29,6 +29,9 @@ type Store interface {
 	PutDocument(ctx context.Context, doc Document) error
 	// PutDocuments stores several at the cost of little more than one.
 	PutDocuments(ctx context.Context, docs []Document) error
+	// RestAfter returns how long who follows the jobs leaves the index alone after documents and events that took so long
+	// to write: fewer writes, each of more, cost some indexes much less.
+	RestAfter(took time.Duration) time.Duration
 	// Search returns the pages that match, best first. A query that makes no sense is an INVALID_ARGUMENT fault.
 	Search(ctx context.Context, query Query) (Result, error)
 	// ListJobs returns the jobs that match, newest first unless the query says otherwise. A query that makes no sense is
