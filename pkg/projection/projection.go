@@ -106,9 +106,13 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	store := &timedStore{Store: p.store}
 	records := recordCopier{scanner: scanner, store: store, since: time.Now().Add(-catchUpPeriod)}
 	events := eventCopier{bus: p.bus, store: store}
+	var eventsCopied time.Time
 	for asked := false; ; {
 		store.spent = 0
-		err := errors.Join(records.copyChangedRecords(ctx), events.copyNewEvents(ctx))
+		err := records.copyChangedRecords(ctx)
+		if now := time.Now(); now.Sub(eventsCopied) >= passInterval { // a trail is asked for by fewer than a list
+			err, eventsCopied = errors.Join(err, events.copyNewEvents(ctx)), now
+		}
 		if err != nil && ctx.Err() == nil {
 			// Readiness checks report a dependency that is away; the next pass does the same again.
 			p.log.DebugContext(ctx, "pass over the job records and the audit trail", "error", err)
