@@ -287,3 +287,23 @@ func TestRuleAcrossColumnsEndsThem(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadingBelowLineOfList leaves a bold heading out of the list of names and numbers below it, though a line leads from the only name
+// above it to its number.
+func TestHeadingBelowLineOfList(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	page := pageOf()
+	for i, y := range []float64{60, 91, 103, 115, 127, 139, 151, 163} {
+		lines = append(lines, at(50, y, 10, fmt.Sprint("Carver ", i, " Mill")), at(290, y, 10, fmt.Sprint("555 12", 10+i)))
+		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{110, y + 9, 286, y + 9.5}.toBox()})
+	}
+	page.Fonts = []*inkstreamv1.Font{{Name: "Serif"}, {Name: "Serif-Bold", Weight: 700}}
+	page.Blocks = []*inkstreamv1.Block{{Lines: slices.Concat(set(1, lines...), set(2, at(50, 79, 10, "Natural network")))}}
+	ArrangePage(page)
+	for _, table := range tablesOf(page) {
+		if cells := strings.Join(cellsOf(table), " "); strings.Contains(cells, "network") {
+			t.Errorf("the heading is a row of a table: %q", cells)
+		}
+	}
+}
