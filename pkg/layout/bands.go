@@ -93,6 +93,9 @@ func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 		}
 	}
 	var out []pageBand
+	if i := m.findRule(slabs, x0, x1); i > 0 {
+		return append(m.mergePageBands(slabs[:i]), m.mergePageBands(slabs[i:])...)
+	}
 	start := 0
 	for i, slab := range slabs {
 		if !(i == 0 && m.isRunningHead(slab, slabs[1:], x0, x1)) && !areColumnNumbers(slab, i) && !(i+1 < len(slabs) && m.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
@@ -108,6 +111,36 @@ func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 		out = append(out, m.mergeBands(slabs[start:])...)
 	}
 	return out
+}
+
+// findRule returns the first slab below a rule that runs across the whole text, with several rows on either side up to the next such
+// rule; 0 if there is none. Columns are not read on through it.
+func (m *bandMerger) findRule(slabs []pageBand, x0, x1 float64) int {
+	const fewest = 5 // rows: a table's head has fewer
+	rows, at := 0, 0
+	for i, slab := range slabs {
+		if i > 0 && m.isWhole(m.across.longestBetween(slabs[i-1].y1-0.3*m.em, slab.y0+0.3*m.em), x0, x1) {
+			if rows >= fewest {
+				if at > 0 {
+					return at
+				}
+				at = i
+			} else {
+				at = 0
+			}
+			rows = 0
+		}
+		rows += slab.rows
+	}
+	if rows < fewest {
+		return 0
+	}
+	return at
+}
+
+// isWhole reports whether a line runs across the whole text.
+func (m *bandMerger) isWhole(r ruling, x0, x1 float64) bool {
+	return r.from < x0+m.em && r.to > x1-m.em
 }
 
 // isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at one edge of the
@@ -165,9 +198,9 @@ func (m *bandMerger) isBetweenRules(above, slab, below pageBand, x0, x1 float64)
 	if slab.rows > 1 || slab.segments[0].table != nil {
 		return false
 	}
-	isWhole := func(r ruling) bool { return r.from < x0+m.em && r.to > x1-m.em }
-	return isWhole(m.across.longestBetween(max(min(above.y1, slab.y0)-0.3*m.em, slab.y0-2*m.em), slab.y0+0.3*m.em)) &&
-		isWhole(m.across.longestBetween(slab.y1-0.3*m.em, min(below.y0+0.3*m.em, slab.y1+2*m.em)))
+	over := m.across.longestBetween(max(min(above.y1, slab.y0)-0.3*m.em, slab.y0-2*m.em), slab.y0+0.3*m.em)
+	under := m.across.longestBetween(slab.y1-0.3*m.em, min(below.y0+0.3*m.em, slab.y1+2*m.em))
+	return m.isWhole(over, x0, x1) && m.isWhole(under, x0, x1)
 }
 
 // joinBands makes one band of neighbouring slabs.

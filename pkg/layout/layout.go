@@ -59,7 +59,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	}
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge}
 	a.style.detectFixedPitch(in.lines)
-	if in.recognised && isPlausibleOrder(page.GetBlocks()) {
+	if in.recognised && isPlausibleOrder(page.GetBlocks(), collectRulings(page.GetRulings(), 0)) {
 		page.Blocks = a.buildRecognisedBlocks(in)
 	} else {
 		page.Blocks = a.buildNativeBlocks(in)

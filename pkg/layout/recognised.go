@@ -1,6 +1,9 @@
 package layout
 
 import (
+	"math"
+	"slices"
+
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -9,35 +12,35 @@ import (
 const maxComparedBlocks = 400
 
 // isPlausibleOrder reports whether the order that a recogniser gave its blocks in can be right: hardly a block stands
-// right above one that comes before it.
-func isPlausibleOrder(blocks []*inkstreamv1.Block) bool {
+// right above one that comes before it, and it does not come back to what stands above a line across the whole text.
+func isPlausibleOrder(blocks []*inkstreamv1.Block, rulings rulingSet) bool {
 	if len(blocks) > maxComparedBlocks {
 		return false
 	}
-	boxes := make([]rect, 0, len(blocks))
+	var ordered []placedBlock
 	for _, b := range blocks {
+		p := placedBlock{lines: len(b.GetLines())}
 		first := true
-		var box rect
 		for _, line := range b.GetLines() {
 			for _, w := range line.GetWords() {
 				if !isValidBox(w.GetBbox()) {
 					continue
 				}
 				if r := rectFromBox(w.GetBbox()); first {
-					box, first = r, false
+					p.rect, first = r, false
 				} else {
-					box = box.union(r)
+					p.rect = p.union(r)
 				}
 			}
 		}
 		if !first {
-			boxes = append(boxes, box)
+			ordered = append(ordered, p)
 		}
 	}
 	wrong := 0
-	for i := range boxes {
-		for j := i + 1; j < len(boxes); j++ {
-			a, b := boxes[i], boxes[j]
+	for i := range ordered {
+		for j := i + 1; j < len(ordered); j++ {
+			a, b := ordered[i], ordered[j]
 			overlap := -spanDistance(a.x0, a.x1, b.x0, b.x1)
 			if b.y1 <= a.y0 && overlap > 0.5*min(a.width(), b.width()) && overlap > 0 {
 				wrong++
@@ -45,7 +48,45 @@ func isPlausibleOrder(blocks []*inkstreamv1.Block) bool {
 			}
 		}
 	}
-	return 10*wrong <= len(boxes)
+	return 10*wrong <= len(ordered) && !comesBackOverRule(ordered, rulings)
+}
+
+// placedBlock is where a recogniser's block stands, and how many lines it has.
+type placedBlock struct {
+	rect
+	lines int
+}
+
+// comesBackOverRule reports whether blocks in their order go on above a line across the whole text after what stands below it, as when
+// columns are read on through such a line. Lines that meet others down the page are those of a table.
+func comesBackOverRule(blocks []placedBlock, rulings rulingSet) bool {
+	const fewest = 3 // lines on either side
+	x0, x1 := math.Inf(1), math.Inf(-1)
+	for _, b := range blocks {
+		x0, x1 = min(x0, b.x0), max(x1, b.x1)
+	}
+	return slices.ContainsFunc(rulings.across, func(r ruling) bool {
+		isWhole := min(r.to, x1)-max(r.from, x0) >= 0.9*(x1-x0)
+		if !isWhole || slices.ContainsFunc(rulings.down, func(d ruling) bool { return r.meets(d) }) {
+			return false
+		}
+		below, back := 0, 0
+		for _, b := range blocks {
+			switch {
+			case b.centerY() > r.at:
+				below += b.lines
+			case below >= fewest:
+				back += b.lines
+			}
+		}
+		return back >= fewest
+	})
+}
+
+// meets reports whether a line across the page touches one down it, or nearly does.
+func (r ruling) meets(down ruling) bool {
+	return down.at >= r.from-maxEdgeOffset && down.at <= r.to+maxEdgeOffset &&
+		r.at >= down.from-maxEdgeOffset && r.at <= down.to+maxEdgeOffset
 }
 
 // buildRecognisedBlocks builds the blocks of a recognised page: in the order of its recogniser, parted where

@@ -92,3 +92,44 @@ func TestLinesAcrossColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnsEndAtRules reads what stands above a line across the whole text before what stands below it, though the columns go on at the same
+// places and the recogniser read them through; without the line they are read through.
+func TestColumnsEndAtRules(t *testing.T) {
+	t.Parallel()
+	column := func(x, y float64) []*inkstreamv1.Line { return down(x, y, 9, columnText(10)...) }
+	part := func(name string, lines []*inkstreamv1.Line) []*inkstreamv1.Line {
+		lines[0].Words[0].Text = name
+		return lines
+	}
+	for name, tt := range map[string]struct {
+		recognised bool
+		rule       rect
+		want       string
+	}{
+		"recognised, a rule":       {true, rect{40, 172, 420, 173}, "A B C D"},
+		"recognised, a short rule": {true, rect{40, 172, 200, 173}, "A C B D"},
+		"recognised, none":         {true, rect{}, "A C B D"},
+		"native, a rule":           {false, rect{40, 172, 420, 173}, "A B C D"},
+		"native, none":             {false, rect{}, "A C B D"},
+	} {
+		parts := [][]*inkstreamv1.Line{part("A", column(40, 60)), part("C", column(40, 178)), part("B", column(240, 60)), part("D", column(240, 178))}
+		page := pageOf(parts...)
+		if tt.recognised {
+			page = recognised(parts...)
+		}
+		if tt.rule != (rect{}) {
+			page.Rulings = []*inkstreamv1.Ruling{{Bbox: tt.rule.toBox()}}
+		}
+		ArrangePage(page)
+		var got []string
+		for _, w := range PageWords(page) {
+			if strings.Contains("ABCD", w.GetText()) {
+				got = append(got, w.GetText())
+			}
+		}
+		if order := strings.Join(got, " "); order != tt.want {
+			t.Errorf("%s: got %q, want %q", name, order, tt.want)
+		}
+	}
+}

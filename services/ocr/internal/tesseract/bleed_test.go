@@ -1,6 +1,7 @@
 package tesseract
 
 import (
+	"slices"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
@@ -56,5 +57,25 @@ func TestPrintOfTheOtherSideBecomesWhite(t *testing.T) {
 		if 10*after > before {
 			t.Errorf("%s: %d of %d pixels of paper are still dark, want at most a tenth", name, after, before)
 		}
+	}
+}
+
+// TestPaleRulesStandThoughBleedGoes finds a grey line across the text of a page through which the other side shows.
+func TestPaleRulesStandThoughBleedGoes(t *testing.T) {
+	t.Parallel()
+	page, _ := printedPage(pdftest.ScanOptions{})
+	other, _ := printedPage(pdftest.ScanOptions{Seed: 9})
+	img := withOtherSide(page, other, 0.27)
+	below := inkThreshold(img)
+	rule := box{100, img.height - 100, img.width - 100, img.height - 97}
+	img.fillBox(rule, below-10)
+	r := reader{img: img, dpi: 150, below: below, areas: slices.Repeat([]box{{0, 0, 20, 20}}, 200)}
+	r.sharpenTones()
+	if slices.Equal(r.img.pix, img.pix) {
+		t.Fatal("the print of the other side did not become white")
+	}
+	got, _, err := r.findRulings(0, float64(rule[2]-rule[0]))
+	if err != nil || len(got) != 1 || got[0][2]-got[0][0] < rule[2]-rule[0]-8 {
+		t.Errorf("got %v, %v, want the line at %v", got, err, rule)
 	}
 }

@@ -221,7 +221,7 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reader{img: askew, dpi: 150, below: 128}
-	got, down, err := r.findRulings(skew)
+	got, down, err := r.findRulings(skew, 0)
 	if err != nil || len(got) != len(want) || len(down) != 3 {
 		t.Fatalf("got %v, %v, %v, want four lines, and three down the page", got, down, err)
 	}
@@ -298,5 +298,18 @@ func TestRulings(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestFullWidthRulings keeps lines across all of the text, and neither shorter ones nor those that a line down the page meets.
+func TestFullWidthRulings(t *testing.T) {
+	t.Parallel()
+	whole := []box{{100, 300, 500, 302}, {90, 700, 520, 702}}
+	others := []box{{100, 400, 400, 402}, {100, 100, 500, 102}, {98, 104, 100, 198}}
+	if got := fullWidthRulings(slices.Concat(others, whole), 420, 150); !slices.Equal(got, whole) {
+		t.Errorf("got %v, want %v", got, whole)
+	}
+	if got := fullWidthRulings(whole, 0, 150); len(got) > 0 {
+		t.Errorf("no text: got %v, want none", got)
 	}
 }

@@ -55,7 +55,10 @@ type reader struct {
 	img          greyImage // cleaned
 	dpi          float32
 	below        byte // what is darker than this is ink
-	dark         bool // there were areas dark enough for light text
+	// ruled, if set, is the image in which rulings are looked for in the place of img, with its ink darker than ruledBelow.
+	ruled      *greyImage
+	ruledBelow byte
+	dark       bool // there were areas dark enough for light text
 	// screened says that there are greys made of dots.
 	screened bool
 	areas    []box // connected ink, but for the dots of leaders
@@ -109,7 +112,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	got.dropSpecks()
 	r.markBullets(&got)
 	var down []box
-	if got.rulings, down, err = r.findRulings(got.skew); err != nil {
+	if got.rulings, down, err = r.findRulings(got.skew, got.textWidth()); err != nil {
 		return reading{}, err
 	}
 	got.dropReadRulings(down, r.dpi)
@@ -127,7 +130,9 @@ func (r *reader) sharpenTones() {
 		whitened, bleeds = r.img.whitenBleed(r.dpi, r.below, paper)
 	}
 	switch {
-	case bleeds:
+	case bleeds: // and pale rules become white too
+		unbleached := r.img
+		r.ruled, r.ruledBelow = &unbleached, r.below
 		r.img = whitened
 	case r.img.hasThinStrokes(r.below, paper):
 		r.img = r.img.darkenStrokes(paper)

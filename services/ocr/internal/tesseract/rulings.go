@@ -10,25 +10,67 @@ import (
 // margin.
 const minLoneRulingInches = 1.5
 
+// minFullWidth is the share of the text's width along which a line runs at least that parts what stands above it from what stands below.
+const minFullWidth = 0.9
+
 // findRulings returns the lines along the rows and the columns of the page as it is once straightened, each where its
-// middle is on the page as it was given: those of lattices, and all down the page that may have been read as bars.
-func (r *reader) findRulings(skew float64) (lattices, down []box, err error) {
-	straight := r.img
+// middle is on the page as it was given: those of lattices and those across all of the text, which is so many pixels wide, and all down the
+// page that may have been read as bars.
+func (r *reader) findRulings(skew, textWidth float64) (kept, down []box, err error) {
+	straight, below := r.img, r.below
+	if r.ruled != nil {
+		straight, below = *r.ruled, r.ruledBelow
+	}
 	if skew != 0 {
-		if straight, err = r.img.applySteps(imageSteps{angle: skew}, r.dpi, r.below); err != nil {
+		if straight, err = straight.applySteps(imageSteps{angle: skew}, r.dpi, below); err != nil {
 			return nil, nil, err
 		}
 	}
-	all := straight.findRulings(r.dpi, r.below)
-	lattices = keepLattices(all, r.dpi)
+	all := straight.findRulings(r.dpi, below)
+	lattices := keepLattices(all, r.dpi)
+	kept = append(lattices, fullWidthRulings(all, textWidth, r.dpi)...)
 	for _, b := range all {
 		if !b.isAcross() && (float32(b[3]-b[1]) >= minLoneRulingInches*r.dpi || slices.Contains(lattices, b)) {
 			down = append(down, b)
 		}
 	}
-	r.straightenRulingsBack(lattices, straight, skew)
+	r.straightenRulingsBack(kept, straight, skew)
 	r.straightenRulingsBack(down, straight, skew)
-	return lattices, down, nil
+	return kept, down, nil
+}
+
+// textWidth returns how wide the text is that was read, in pixels of the upright page; 0 if it was turned by a quarter. A fiftieth of the
+// words on either side counts as specks.
+func (r *reading) textWidth() float64 {
+	var left, right []int
+	for w := range allWords(r.blocks) {
+		left, right = append(left, w.box[0]), append(right, w.box[2])
+	}
+	if len(left) == 0 || r.turn%180 != 0 {
+		return 0
+	}
+	slices.Sort(left)
+	slices.Sort(right)
+	specks := len(left) / 50
+	return float64(right[len(right)-1-specks] - left[specks])
+}
+
+// fullWidthRulings returns the lines that run across all of the text and meet none down the page.
+func fullWidthRulings(rulings []box, textWidth float64, dpi float32) []box {
+	var out []box
+	for _, b := range rulings {
+		if textWidth > 0 && b.isAcross() && float64(b[2]-b[0]) >= minFullWidth*textWidth &&
+			!slices.ContainsFunc(rulings, func(other box) bool { return !other.isAcross() && b.meets(other, dpi) }) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// meets reports whether two lines touch, or nearly do: corners may be open.
+func (b box) meets(o box, dpi float32) bool {
+	slack := int(dpi / 18) // four points
+	return b[0] <= o[2]+slack && o[0] <= b[2]+slack && b[1] <= o[3]+slack && o[1] <= b[3]+slack
 }
 
 // straightenRulingsBack moves lines of the straightened image to where their middles are on the page as it was given.
@@ -48,14 +90,13 @@ func (r *reader) straightenRulingsBack(rulings []box, straight greyImage, skew f
 // keepLattices returns the lines that meet others so that there are two at least each way. Of lines that are dotted or faint some
 // are found and others are not, and what some of a table's lines enclose is not the table.
 func keepLattices(rulings []box, dpi float32) []box {
-	slack := int(dpi / 18) // four points: corners may be open
 	group := make([]int, len(rulings))
 	for i := range group {
 		group[i] = i
 	}
 	for i, a := range rulings {
 		for j, b := range rulings[:i] {
-			if a.isAcross() == b.isAcross() || a[0] > b[2]+slack || b[0] > a[2]+slack || a[1] > b[3]+slack || b[1] > a[3]+slack {
+			if a.isAcross() == b.isAcross() || !a.meets(b, dpi) {
 				continue
 			}
 			if from, to := group[i], group[j]; from != to {
