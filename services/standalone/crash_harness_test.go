@@ -258,6 +258,9 @@ func (l *crashHarness) awaitEvidence(t *testing.T, id string, f pdftest.File) ch
 			if state = rec.State; state.HasEnded() {
 				left, err = l.FindResidue(ctx)
 			}
+			if err == nil && len(left) == 0 && !l.isListed(ctx, rec) {
+				left = []string{"the index has yet to be told"}
+			}
 		}
 		if fault.KindOf(err) == fault.Permanent {
 			t.Fatalf("job %s: %v", id, err)
@@ -276,6 +279,13 @@ func (l *crashHarness) awaitEvidence(t *testing.T, id string, f pdftest.File) ch
 		t.Fatalf("job %s: %v", id, err)
 	}
 	return e
+}
+
+// isListed reports whether the index's document says what the record does.
+func (l *crashHarness) isListed(ctx context.Context, r *job.Record) bool {
+	q := search.JobQuery{Tenant: r.Tenant, States: []string{string(r.State)}, Limit: search.MaxLimit}
+	list, err := l.Index.ListJobs(ctx, q)
+	return err == nil && slices.ContainsFunc(list.Jobs, func(d search.Document) bool { return d.Job == string(r.ID) })
 }
 
 // checkRecords makes sure that there are as many records and folders as acknowledged uploads, no dead letter, and no
