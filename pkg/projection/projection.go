@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// passInterval is how far the index is behind the records and the trail, when it is not busy.
+	// passInterval is how far the index is behind the records and the audit trail, when it is not busy.
 	passInterval = time.Second
 	// catchUpPeriod is how long before the start a record may have been written to be looked at once more: longer than
 	// any service is away.
@@ -123,7 +123,7 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 			rest = 0
 		}
 		if asked, err = p.awaitNextPass(ctx, due, rest); err != nil {
-			return nil //nolint:nilerr // the end
+			return nil
 		}
 	}
 }

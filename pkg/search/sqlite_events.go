@@ -83,13 +83,13 @@ func (s *SQLite) JobEvents(ctx context.Context, tenant, job string) ([]Event, er
 	if err := checkTenantAndJob(tenant, job); err != nil {
 		return nil, err
 	}
-	events, err := s.queryEvents(ctx, `WHERE t.name = ? AND e.job = ? ORDER BY e.sequence`, tenant, job)
+	events, err := queryEvents(ctx, s.reader, `WHERE t.name = ? AND e.job = ? ORDER BY e.sequence`, tenant, job)
 	return visibleEvents(events), classifyError(ctx, "read events", err)
 }
 
 // LastEvent reads the event with the highest sequence.
 func (s *SQLite) LastEvent(ctx context.Context) (Event, error) {
-	events, err := s.queryEvents(ctx, `ORDER BY e.sequence DESC LIMIT 1`)
+	events, err := queryEvents(ctx, s.reader, `ORDER BY e.sequence DESC LIMIT 1`)
 	if err != nil || len(events) == 0 {
 		return Event{}, classifyError(ctx, "read the last event", err)
 	}
@@ -97,10 +97,10 @@ func (s *SQLite) LastEvent(ctx context.Context) (Event, error) {
 }
 
 // queryEvents reads those events that the end of the statement says.
-func (s *SQLite) queryEvents(ctx context.Context, which string, args ...any) ([]Event, error) {
+func queryEvents(ctx context.Context, db *sql.DB, which string, args ...any) ([]Event, error) {
 	const read = `SELECT t.name, e.job, e.id, e.sequence, e.type, e.run, e.stage, e.page, e.code, e.time, e.attributes, e.tombstone
 		FROM events AS e JOIN tenants AS t ON t.id = e.tenant `
-	rows, err := s.reader.QueryContext(ctx, read+which, args...)
+	rows, err := db.QueryContext(ctx, read+which, args...)
 	if err != nil {
 		return nil, err
 	}
