@@ -67,7 +67,7 @@ func comesBackOverRule(blocks []placedBlock, rulings rulingSet) bool {
 	}
 	return slices.ContainsFunc(rulings.across, func(r ruling) bool {
 		isWhole := min(r.to, x1)-max(r.from, x0) >= 0.9*(x1-x0)
-		if !isWhole || slices.ContainsFunc(rulings.down, func(d ruling) bool { return r.meets(d) }) {
+		if !isWhole || slices.ContainsFunc(rulings.down, func(d ruling) bool { return r.touchesRuling(d) }) {
 			return false
 		}
 		below, back := 0, 0
@@ -83,8 +83,8 @@ func comesBackOverRule(blocks []placedBlock, rulings rulingSet) bool {
 	})
 }
 
-// meets reports whether a line across the page touches one down it, or nearly does.
-func (r ruling) meets(down ruling) bool {
+// touchesRuling reports whether a line across the page touches one down it, or nearly does.
+func (r ruling) touchesRuling(down ruling) bool {
 	return down.at >= r.from-maxEdgeOffset && down.at <= r.to+maxEdgeOffset &&
 		r.at >= down.from-maxEdgeOffset && r.at <= down.to+maxEdgeOffset
 }

@@ -3,9 +3,14 @@ package projection
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"inkstream.dev/pkg/bus/bustest"
+	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/search"
 )
 
 // A pass that is asked for begins when the index has rested, and any when it is due.
@@ -49,4 +54,63 @@ func TestNoPassAfterTheEnd(t *testing.T) {
 	if err == nil {
 		t.Error("awaitNextPass: got a pass, want the end")
 	}
+}
+
+// A document that is stored while its job is removed leaves the index however many passes come before the mark of the
+// removal is read, and however often it was stored.
+func TestRemovalIsSeenPassesLater(t *testing.T) {
+	t.Parallel()
+	jobs := bustest.NewJobStore(t, bustest.New(t))
+	index, err := search.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "index.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = index.Close() })
+	scanner := jobs.NewRecordScanner()
+	t.Cleanup(scanner.Close)
+	copier := recordCopier{scanner: scanner, store: index}
+	pass := func() {
+		t.Helper()
+		if err := copier.copyChangedRecords(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func() int {
+		t.Helper()
+		list, err := index.ListJobs(t.Context(), search.JobQuery{Tenant: "acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Jobs)
+	}
+	change := func(state job.State) {
+		t.Helper()
+		if _, err := jobs.UpdateRecord(t.Context(), "acme", "gone", func(r *job.Record) error {
+			r.State = state
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := jobs.CreateRecord(t.Context(), &job.Record{ID: "gone", Tenant: "acme", Run: 1, State: job.Running,
+		CreateTime: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	pass()
+	change(job.Succeeded)
+	bustest.Eventually(t, "the end is stored", func() bool {
+		pass()
+		return copier.after > 1
+	})
+	for range 3 {
+		pass()
+	}
+	if got := count(); got != 1 {
+		t.Fatalf("got %d documents, want one", got)
+	}
+	change(job.Deleted)
+	bustest.Eventually(t, "the document leaves the index", func() bool {
+		pass()
+		return count() == 0
+	})
 }

@@ -21,6 +21,9 @@ const (
 	// catchUpPeriod is how long before the start a record may have been written to be looked at once more: longer than
 	// any service is away.
 	catchUpPeriod = 24 * time.Hour
+	// removalDelay is how long after a document was stored it can be that the mark of its job's removal is read: longer
+	// than a scanner goes on with a watch that has died.
+	removalDelay = 2 * time.Minute
 	// documentBatchSize is how many documents are stored at a time.
 	documentBatchSize = 200
 )
@@ -173,17 +176,16 @@ type recordCopier struct {
 	store   search.Store
 	since   time.Time // records written earlier are left
 
-	after  uint64          // the revision up to which all is stored
-	stored map[jobRef]bool // what was stored since then, and in the pass before
+	after  uint64               // the revision up to which all is stored
+	stored map[jobRef]time.Time // when what may have been removed in between was stored last
 }
 
 // copyChangedRecords stores documents as the records are. What removes a job marks its record first, and then removes
-// its document: if the document is stored in between, the mark is among the next changes.
+// its document: if the document is stored in between, the mark is read later.
 func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
 	if p.stored == nil {
-		p.stored = map[jobRef]bool{}
+		p.stored = map[jobRef]time.Time{}
 	}
-	before := maps.Clone(p.stored)
 	var docs []search.Document
 	var failed error
 	flush := func() {
@@ -198,7 +200,7 @@ func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
 		switch {
 		case failed != nil:
 		case c.State.IsGone() || c.State == "":
-			if p.stored[ref] {
+			if _, ok := p.stored[ref]; ok {
 				if flush(); failed == nil {
 					failed = p.store.DeleteJob(ctx, ref.tenant, string(ref.id))
 				}
@@ -208,7 +210,7 @@ func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
 			if err != nil {
 				return // as one of which c.Err says so
 			}
-			p.stored[ref] = true
+			p.stored[ref] = time.Now()
 			if docs = append(docs, IndexDocument(r)); len(docs) == documentBatchSize {
 				flush()
 			}
@@ -222,6 +224,6 @@ func (p *recordCopier) copyChangedRecords(ctx context.Context) error {
 		return err // and all of it again
 	}
 	p.after = last
-	maps.DeleteFunc(p.stored, func(ref jobRef, _ bool) bool { return before[ref] })
+	maps.DeleteFunc(p.stored, func(_ jobRef, at time.Time) bool { return time.Since(at) > removalDelay })
 	return nil
 }

@@ -174,8 +174,8 @@ func (s *SQLite) PutDocuments(ctx context.Context, docs []Document) error {
 	})
 }
 
-// RestAfter returns a tenth of a second, and longer than the write took: a transaction of its own for each of seventy jobs
-// a second costs as much as what is stored for them.
+// RestAfter returns a tenth of a second, and longer than the write took: with less, passes over sixty jobs a second cost
+// more than a transaction for each of them had.
 func (s *SQLite) RestAfter(took time.Duration) time.Duration {
 	return max(100*time.Millisecond, 2*took)
 }

@@ -157,7 +157,7 @@ func (h *rehearsal) measureCosts(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return h.watcher.until(ctx, max(n, len(h.uploads)+h.seeded))
+			return h.watcher.awaitEnded(ctx, max(n, len(h.uploads)+h.seeded))
 		}},
 		{"a page of a long document", costPages, func(ctx context.Context) error {
 			return h.through(ctx, pdftest.BornDigital(costPages).PDF)

@@ -168,8 +168,8 @@ func (o *watcher) look(ctx context.Context) (int, error) {
 	return o.ended, err
 }
 
-// until looks until so many jobs have ended.
-func (o *watcher) until(ctx context.Context, ended int) error {
+// awaitEnded looks until so many jobs have ended.
+func (o *watcher) awaitEnded(ctx context.Context, ended int) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	stuck := time.Now()
@@ -192,14 +192,14 @@ func (o *watcher) until(ctx context.Context, ended int) error {
 	}
 }
 
-// rate waits until n more jobs have ended, and returns how many did a second.
-func (o *watcher) rate(ctx context.Context, n int) (float64, error) {
+// measureRate waits until n more jobs have ended, and returns how many did a second.
+func (o *watcher) measureRate(ctx context.Context, n int) (float64, error) {
 	begin, err := o.look(ctx)
 	if err != nil {
 		return 0, err
 	}
 	start := time.Now()
-	if err := o.until(ctx, begin+n); err != nil {
+	if err := o.awaitEnded(ctx, begin+n); err != nil {
 		return 0, err
 	}
 	return float64(o.ended-begin) / time.Since(start).Seconds(), nil

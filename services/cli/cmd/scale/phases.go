@@ -97,7 +97,7 @@ func (h *rehearsal) measureEmpty(ctx context.Context) (err error) {
 	if err := h.measureWork(ctx, &r.empty, "of a short queue"); err != nil {
 		return err
 	}
-	return h.watcher.until(ctx, h.seeded+len(h.uploads))
+	return h.watcher.awaitEnded(ctx, h.seeded+len(h.uploads))
 }
 
 // measureWork measures how many jobs end in a second and, at the same time, how long lists and searches take: both with
@@ -109,7 +109,7 @@ func (h *rehearsal) measureWork(ctx context.Context, s *state, when string) erro
 	if err != nil {
 		return err
 	}
-	if err := h.watcher.until(ctx, ended+h.cfg.window/2); err != nil {
+	if err := h.watcher.awaitEnded(ctx, ended+h.cfg.window/2); err != nil {
 		return err
 	}
 	before, err := h.count(ctx)
@@ -118,7 +118,7 @@ func (h *rehearsal) measureWork(ctx context.Context, s *state, when string) erro
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		s.rate, err = h.watcher.rate(gctx, h.cfg.window)
+		s.rate, err = h.watcher.measureRate(gctx, h.cfg.window)
 		return err
 	})
 	g.Go(func() (err error) {
@@ -287,7 +287,7 @@ func (h *rehearsal) disturb(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return h.watcher.until(ctx, min(ended+h.cfg.window, h.seeded+len(h.uploads)))
+	return h.watcher.awaitEnded(ctx, min(ended+h.cfg.window, h.seeded+len(h.uploads)))
 }
 
 // rollNATS restarts one NATS server after the other, each when the one before has caught up.
@@ -320,7 +320,7 @@ func (h *rehearsal) rollNATS(ctx context.Context) error {
 func (h *rehearsal) account(ctx context.Context) error {
 	if h.cfg.finish {
 		stop := h.follow(ctx, working, "")
-		err := h.watcher.until(ctx, h.seeded+len(h.uploads))
+		err := h.watcher.awaitEnded(ctx, h.seeded+len(h.uploads))
 		stop()
 		if err != nil {
 			return err

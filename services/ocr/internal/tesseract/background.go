@@ -67,12 +67,12 @@ func histogramRank(h *[256]uint16, n int) byte {
 	return 255
 }
 
-// sinks reports whether so much of the ground is dark that a share of the page is taken for ink.
-func (g background) sinks() bool { return g.darkShare >= 0.03 }
+// isSinking reports whether so much of the ground is dark that a share of the page is taken for ink.
+func (g background) isSinking() bool { return g.darkShare >= 0.03 }
 
 // isUneven reports whether the ground has to be evened out before it can be told from ink by one threshold. On the
 // corpus's shaded and yellowed pages 4 to 25 % of it sink, on all others nothing, but for a slide that is dark
 // itself. Tinted rows of a table do not sink, but the edges of the tint divide them.
 func (g background) isUneven() bool {
-	return g.sinks() || float64(g.dark) < 0.9*float64(g.light) && g.dark > g.light/2
+	return g.isSinking() || float64(g.dark) < 0.9*float64(g.light) && g.dark > g.light/2
 }

@@ -165,7 +165,7 @@ func TestLightTextBesidePicture(t *testing.T) {
 	if m := r.img.meanGrey(ground); !r.dark || m < 185 {
 		t.Errorf("dark areas %v: the ground of the panel is %.0f after it was turned, want it light", r.dark, m)
 	}
-	if b := measureBackground(r.img, 150, r.below); b.sinks() {
+	if b := measureBackground(r.img, 150, r.below); b.isSinking() {
 		t.Errorf("the ground is taken for ink yet: %+v", b)
 	}
 }

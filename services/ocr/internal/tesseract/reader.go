@@ -150,11 +150,11 @@ func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 	ground := measureBackground(img, dpi, r.below)
 	r.dark = hasDarkAreas(img, dpi, r.below)
 	isTurned := false
-	if r.dark && ground.sinks() {
+	if r.dark && ground.isSinking() {
 		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
 			return nil, err
 		}
-		if turned := measureBackground(r.img, dpi, r.below); turned.sinks() {
+		if turned := measureBackground(r.img, dpi, r.below); turned.isSinking() {
 			r.img, r.below = img, inkThreshold(img)
 		} else {
 			ground, isTurned = turned, true

@@ -60,15 +60,15 @@ func fullWidthRulings(rulings []box, textWidth float64, dpi float32) []box {
 	var out []box
 	for _, b := range rulings {
 		if textWidth > 0 && b.isAcross() && float64(b[2]-b[0]) >= minFullWidth*textWidth &&
-			!slices.ContainsFunc(rulings, func(other box) bool { return !other.isAcross() && b.meets(other, dpi) }) {
+			!slices.ContainsFunc(rulings, func(other box) bool { return !other.isAcross() && b.touchesBox(other, dpi) }) {
 			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// meets reports whether two lines touch, or nearly do: corners may be open.
-func (b box) meets(o box, dpi float32) bool {
+// touchesBox reports whether two lines touch, or nearly do: corners may be open.
+func (b box) touchesBox(o box, dpi float32) bool {
 	slack := int(dpi / 18) // four points
 	return b[0] <= o[2]+slack && o[0] <= b[2]+slack && b[1] <= o[3]+slack && o[1] <= b[3]+slack
 }
@@ -96,7 +96,7 @@ func keepLattices(rulings []box, dpi float32) []box {
 	}
 	for i, a := range rulings {
 		for j, b := range rulings[:i] {
-			if a.isAcross() == b.isAcross() || !a.meets(b, dpi) {
+			if a.isAcross() == b.isAcross() || !a.touchesBox(b, dpi) {
 				continue
 			}
 			if from, to := group[i], group[j]; from != to {
