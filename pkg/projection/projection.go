@@ -24,6 +24,9 @@ const (
 	// removalDelay is how long after a document was stored it can be that the mark of its job's removal is read: longer
 	// than a scanner goes on with a watch that has died.
 	removalDelay = 2 * time.Minute
+	// eventRests is how many rests of the index come between two copies of events at least: fewer ask for a trail than
+	// for a list.
+	eventRests = 3
 	// documentBatchSize is how many documents are stored at a time.
 	documentBatchSize = 200
 )
@@ -110,22 +113,23 @@ func (p *Projector) Run(ctx context.Context, ready func()) error {
 	records := recordCopier{scanner: scanner, store: store, since: time.Now().Add(-catchUpPeriod)}
 	events := eventCopier{bus: p.bus, store: store}
 	var eventsCopied time.Time
+	var rest time.Duration
 	for asked := false; ; {
 		store.spent = 0
 		err := records.copyChangedRecords(ctx)
-		if now := time.Now(); now.Sub(eventsCopied) >= passInterval { // a trail is asked for by fewer than a list
+		if now := time.Now(); now.Sub(eventsCopied) >= max(passInterval, eventRests*rest) {
 			err, eventsCopied = errors.Join(err, events.copyNewEvents(ctx)), now
 		}
 		if err != nil && ctx.Err() == nil {
 			// Readiness checks report a dependency that is away; the next pass does the same again.
 			p.log.DebugContext(ctx, "pass over the job records and the audit trail", "error", err)
 		}
-		rest := p.store.RestAfter(store.spent)
-		due := max(passInterval, rest)
+		rest = p.store.RestAfter(store.spent)
+		askable := rest
 		if !asked { // what ends alone is in the index at once
-			rest = 0
+			askable = 0
 		}
-		if asked, err = p.awaitNextPass(ctx, due, rest); err != nil {
+		if asked, err = p.awaitNextPass(ctx, max(passInterval, rest), askable); err != nil {
 			return nil
 		}
 	}

@@ -35,7 +35,11 @@ const (
 	idleTime = 7 * time.Second
 )
 
+// count reads all counters, first those that take long to read.
 func (tb *testbed) count(ctx context.Context) (c counters, err error) {
+	if c.blobs, c.blobBytes, err = countFiles(tb.bucket()); err != nil {
+		return c, err
+	}
 	c.at = time.Now()
 	streams := tb.bus.JetStream().ListStreams(ctx)
 	for info := range streams.Info() {
@@ -67,15 +71,6 @@ func (tb *testbed) count(ctx context.Context) (c counters, err error) {
 		return c, err
 	}
 	c.inserts, c.rows = float64(inserts), float64(rows)
-	err = filepath.WalkDir(tb.bucket(), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil //nolint:nilerr // it has just gone
-		}
-		if info, err := d.Info(); err == nil {
-			c.blobs, c.blobBytes = c.blobs+1, c.blobBytes+float64(info.Size())
-		}
-		return nil
-	})
 	for name, p := range tb.processes() {
 		cpu, cerr := processtest.CPU(p.PID())
 		if cerr != nil {
@@ -93,6 +88,20 @@ func (tb *testbed) count(ctx context.Context) (c counters, err error) {
 		}
 	}
 	return c, err
+}
+
+// countFiles returns how many files a folder holds, and their bytes.
+func countFiles(dir string) (files, bytes float64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // it has just gone
+		}
+		if info, err := d.Info(); err == nil {
+			files, bytes = files+1, bytes+float64(info.Size())
+		}
+		return nil
+	})
+	return files, bytes, err
 }
 
 func getJSON(ctx context.Context, page string, v any) error {
