@@ -13,8 +13,9 @@ const (
 	// whatever its size, and as much again for the parts that it has to merge.
 	batchDelay = 5 * time.Millisecond
 	// After an insert a small one, of fewer than smallBatch, waits restShare times as long as that took, for maxRest at
-	// most: so a server that is slow, or busy, gets fewer and larger ones, and who comes alone does not wait.
-	restShare, maxRest, smallBatch = 3, 250 * time.Millisecond, 32
+	// most: the parts of inserts are merged again and again, which costs several times what the inserts do, and a server
+	// that has just been fast is no exception. Who comes alone does not wait.
+	restShare, maxRest, smallBatch = 20, 250 * time.Millisecond, 32
 	// maxBatchPages and maxBatchBytes bound an insert: rows of words are some 200 a page, and a block of a million rows
 	// would be split.
 	maxBatchPages = 1024

@@ -50,12 +50,12 @@ func (l *insertLog) check(t *testing.T, at []time.Duration, items []int) {
 
 const ms = time.Millisecond
 
-// While the server rests from an insert of 40 ms, small writes are gathered for 120; who comes later does not wait.
+// While the server rests from an insert of 6 ms, small writes are gathered for 120; who comes later does not wait.
 func TestBatcherRestsAfterInsert(t *testing.T) {
 	t.Parallel()
-	l := &insertLog{takes: 40 * ms}
+	l := &insertLog{takes: 6 * ms}
 	l.insertOf(t, map[time.Duration]int{0: 1, 50 * ms: 1, 90 * ms: 2, 130 * ms: 1, 400 * ms: 1})
-	l.check(t, []time.Duration{5 * ms, 165 * ms, 405 * ms}, []int{1, 4, 1})
+	l.check(t, []time.Duration{5 * ms, 131 * ms, 405 * ms}, []int{1, 4, 1})
 }
 
 // However slow the server is, no write waits for long.
