@@ -112,12 +112,10 @@ func isWordRune(r rune) bool {
 func matchExpression(clauses []clause) string {
 	var must, mustNot []string
 	for _, c := range clauses {
-		s := quoteTerms(c.text)
-		switch {
-		case c.prefix:
-			s += " *"
-		case !c.exact:
-			s = anyFormExpression(c.text)
+		phrases := c.phrases()
+		s := strings.Join(phrases, " OR ")
+		if len(phrases) > 1 {
+			s = "(" + s + ")"
 		}
 		if c.not {
 			mustNot = append(mustNot, s)
@@ -136,21 +134,22 @@ func matchExpression(clauses []clause) string {
 // stands alone, is not FTS5's to judge.
 func quoteTerms(text string) string { return `"` + strings.Join(foldWords(text), " ") + `"` }
 
-// anyFormExpression writes the expression of a text of which, if it is one word, any form will do.
-func anyFormExpression(text string) string {
-	var single []string
-	for _, w := range splitWords(text) {
-		single = append(single, w)
+// phrases returns the phrases of FTS5 of which a page that the clause matches has one: where it is one word, any of its
+// forms.
+func (c *clause) phrases() []string {
+	words := foldWords(c.text)
+	if c.prefix {
+		return []string{quoteTerms(c.text) + " *"}
 	}
-	if len(single) != 1 {
-		return quoteTerms(text)
+	if c.exact || len(words) != 1 {
+		return []string{quoteTerms(c.text)}
 	}
-	forms := inflections(single[0])
-	if len(forms) == 1 {
-		return quoteTerms(text)
-	}
+	forms := inflections(words[0])
 	for i, f := range forms {
 		forms[i] = quoteTerms(f)
 	}
-	return "(" + strings.Join(forms, " OR ") + ")"
+	return forms
 }
+
+// hasManyWords reports whether the index finds the clause only by looking where its words stand.
+func (c *clause) hasManyWords() bool { return len(foldWords(c.text)) > 1 }

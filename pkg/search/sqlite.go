@@ -67,7 +67,7 @@ func openSQLite(ctx context.Context, path string, busy time.Duration) (*SQLite, 
 	if err := errors.Join(err, f.Close(), syncFolder(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("make the index's file: %w", err)
 	}
-	if err := registerFTSFunction(); err != nil {
+	if err := registerFunctions(); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
 	db, err := openDatabase(path, busy, 1)

@@ -118,8 +118,11 @@ var (
 		WHERE tenant = old.tenant AND state = old.state AND code = ` + codeOf("old.") + `;`
 )
 
-// registerFTSFunction makes indexed known to SQL, on every connection that is opened from then on.
-var registerFTSFunction = sync.OnceValue(func() error {
+// registerFunctions makes indexed and the score known to SQL, on every connection that is opened from then on.
+var registerFunctions = sync.OnceValue(func() error {
+	if err := registerScoreFunction(); err != nil {
+		return err
+	}
 	return sqlite.RegisterDeterministicScalarFunction("inkstream_indexed", 1,
 		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 			text, err := unpackText(args[0])

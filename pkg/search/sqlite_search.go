@@ -36,7 +36,12 @@ func (s *SQLite) searchPages(ctx context.Context, q Query, clauses []clause, aft
 	if err != nil {
 		return Result{}, err
 	}
-	found, err := pageRanking{tx: tx, tenant: tenant, query: q, match: matchExpression(clauses), ranked: s.ranked}.findPages(ctx, after)
+	counts, err := countPhrasePages(ctx, tx, tenant, clauses)
+	if err != nil {
+		return Result{}, err
+	}
+	ranking := pageRanking{tx, tenant, q, matchExpression(clauses), counts, s.ranked}
+	found, err := ranking.findPages(ctx, after)
 	if err != nil {
 		return Result{}, err
 	}
@@ -55,6 +60,7 @@ type pageRanking struct {
 	tenant int64
 	query  Query
 	match  string // the query's clauses, as FTS5 takes them
+	counts []byte // how many pages have each of their phrases
 	ranked int    // how many pages are ranked against each other
 }
 
@@ -81,20 +87,15 @@ func (r pageRanking) findPages(ctx context.Context, after *position) ([]position
 // rankWindow returns the best pages of a window, after a position in it. Of a window that has no beginning yet, 0, it
 // sets one, and leaves 0 if no page ahead of it matches. What is written later does not change a window: new rows
 // have the highest numbers.
-//
-// To score the first page, bm25 counts in the whole index how many pages have each phrase, windows or not. For a phrase
-// of two words that nearly all pages have, that is the work of finding its pages once more: 23 ms of 64 each, of 100,000
-// pages. Of a query that is one phrase the count is but a factor of all scores, yet SQL cannot do without: no other
-// function of FTS5 tells how often a page has a phrase, and the driver lets no program add one.
 func (r pageRanking) rankWindow(ctx context.Context, in *window, after *position, limit int) ([]position, error) {
-	b := conditions{args: []any{r.match}}
+	b := conditions{args: []any{r.counts, r.match}}
 	if r.query.Job != "" {
 		// A job's pages lie close together. The plus keeps SQLite from matching row by row.
-		b.addCondition(`rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, r.query.Job)
-		b.addCondition(`rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, r.query.Job)
-		b.addCondition(`+rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, r.query.Job)
+		b.addCondition(`terms_{t}.rowid >= max(?, (SELECT min(id) FROM pages_{t} WHERE job = ?))`, in.from, r.query.Job)
+		b.addCondition(`terms_{t}.rowid < min(?, (SELECT max(id) FROM pages_{t} WHERE job = ?) + 1)`, in.to, r.query.Job)
+		b.addCondition(`+terms_{t}.rowid IN (SELECT id FROM pages_{t} WHERE job = ?)`, r.query.Job)
 	} else {
-		b.addCondition(`rowid >= ? AND rowid < ?`, in.from, in.to)
+		b.addCondition(`terms_{t}.rowid >= ? AND terms_{t}.rowid < ?`, in.from, in.to)
 	}
 	if r.query.Language != "" {
 		// By row: the pages' table is long for its texts, and most queries match few.
@@ -102,11 +103,13 @@ func (r pageRanking) rankWindow(ctx context.Context, in *window, after *position
 	}
 	if !r.query.Filter.isUnrestricted() {
 		where, args := r.query.Filter.sqliteConditions()
-		b.addCondition(`+rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job WHERE d.tenant = ?`+
-			where+`)`, append([]any{r.tenant}, args...)...)
+		b.addCondition(`+terms_{t}.rowid IN (SELECT p.id FROM documents AS d JOIN pages_{t} AS p ON p.job = d.job
+			WHERE d.tenant = ?`+where+`)`, append([]any{r.tenant}, args...)...)
 	}
 	statement := `WITH matched AS MATERIALIZED (
-			SELECT rowid AS page, bm25(terms_{t}) AS score FROM terms_{t} WHERE terms_{t} MATCH ?` + b.sql + ` ORDER BY rowid DESC LIMIT ?)
+			SELECT size.id AS page, ` + scoreFunction + `(terms_{t}, ?, size.sz) AS score
+			FROM terms_{t} CROSS JOIN terms_{t}_docsize AS size ON size.id = terms_{t}.rowid
+			WHERE terms_{t} MATCH ?` + b.sql + ` ORDER BY terms_{t}.rowid DESC LIMIT ?)
 		SELECT page, score, total, first, last FROM matched, (SELECT count(*) AS total, min(page) AS first, max(page) AS last FROM matched)`
 	b.args = append(b.args, r.ranked)
 	if after != nil {
