@@ -60,7 +60,7 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 		ReadOnly:    []string{e.datapath},
 		ReadWrite:   []string{os.DevNull}, // where Tesseract's chat goes
 		IdleTimeout: idleTimeout, RecycleAfter: recycleAfter, RecycleBytes: recycleBytes,
-		Env:     []string{"OMP_THREAD_LIMIT=1"},
+		Env:     []string{"OMP_THREAD_LIMIT=1", oneArena},
 		Observe: cfg.Observe, RequireWalls: cfg.RequireWalls, ObserveWalls: cfg.ObserveWalls,
 	}, log)
 	if err != nil {

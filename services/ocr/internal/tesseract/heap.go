@@ -13,11 +13,13 @@ const (
 	minMappedBlock = 32 << 20
 )
 
-// tuneHeap fits the C heap to a process that reads one page after another: half as many page faults. One arena is
-// enough for one page at a time; without this every thread that Go happens to run a page on would grow one of its
-// own, and keep it.
+// oneArena has all threads share one C heap, which is enough for one page at a time: else every thread that Go happens
+// to run a page on would grow one of its own, and keep it. It is in the environment of the process because threads have
+// heaps by the time that any code of ours could say so (mallopt(3), M_ARENA_MAX).
+const oneArena = "MALLOC_ARENA_MAX=1"
+
+// tuneHeap fits the C heap to a process that reads one page after another: half as many page faults.
 func tuneHeap() {
-	C.mallopt(C.M_ARENA_MAX, 1)
 	C.mallopt(C.M_TRIM_THRESHOLD, maxKeptHeap)
 	C.mallopt(C.M_MMAP_THRESHOLD, minMappedBlock)
 }
