@@ -43,6 +43,7 @@ var measurements = []measurement{
 	{"small", measureSmall},
 	{"growth", measureGrowth},
 	{"upload", measureUpload},
+	{"answers", measureAnswers},
 	{"memory", measureMemory},
 	{"start", measureStart},
 	{"restart", measureRestart},
