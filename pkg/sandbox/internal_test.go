@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +13,32 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
+
+// A process that gives way does not come before what it was started beside, however nice that is.
+func TestLowerPriorityNeverRaisesIt(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}()
+	_ = unix.Setpriority(unix.PRIO_PGRP, cmd.Process.Pid, yieldPriority+2) // which it may be nicer than already
+	before, err := niceOf(cmd.Process.Pid)
+	if err != nil || before < yieldPriority+2 {
+		t.Fatalf("nice value at the start: got %d, %v, want at least %d", before, err, yieldPriority+2)
+	}
+	p := &process{pid: cmd.Process.Pid}
+	for _, tt := range []struct{ lowered, want int }{{yieldPriority, before}, {slowPriority, slowPriority}} {
+		p.lowerPriority(tt.lowered)
+		if got, err := niceOf(p.pid); err != nil || got != tt.want {
+			t.Errorf("lowered to %d from %d: got %d, %v, want %d", tt.lowered, before, got, err, tt.want)
+		}
+	}
+}
 
 func TestSyscallFilter(t *testing.T) {
 	t.Parallel()

@@ -143,8 +143,19 @@ func (p *process) lowerPriorityLocked(nice int) {
 		return
 	}
 	p.nice = nice
-	// The group, for all threads of the process. Where it fails the process is as nice as others.
+	// A service that was started nicer than that has children that are as nice, and one that gives way must not come
+	// before it.
+	if now, err := niceOf(p.pid); err == nil && now >= nice {
+		return
+	}
+	// For all threads of the process. Where it fails the process is as nice as others.
 	_ = unix.Setpriority(unix.PRIO_PGRP, p.pid, nice)
+}
+
+// niceOf returns the nice value of a group of processes. The kernel tells it as 20 less it.
+func niceOf(group int) (int, error) {
+	of, err := unix.Getpriority(unix.PRIO_PGRP, group)
+	return 20 - of, err
 }
 
 // hasLowPriority reports whether the process was made nicer than other children.
