@@ -32,8 +32,8 @@
 //	reader.go     lines that run askew by 0.4 degrees or more are straightened: 0.036 to 0.010; boxes are mapped back to the page as it was
 //	rulings.go    lines are looked for on the straightened page, whether they are a little bowed or not, and bars that were read in their place
 //	              dropped: with them the cells of three ruled tables on generated scans go from 0.18 to 0.87 (F1)
-//	rulings.go    lines across all of the text part what stands above from what stands below, pale ones too: on a generated newspaper whose
-//	              four columns were read through one
+//	rulings.go    lines across all of the text part what stands above from what stands below, pale ones and hairlines too: on generated
+//	              newspapers whose four columns were read through one
 //	merge.go      a page that reads badly (mean confidence below 0.82) is read once more, enlarged, and the surer of each line is kept
 //	duplicates.go characters of Chinese, Japanese and Korean that were read twice count once: better in five of 18 variants of three pages (turned,
 //	              scaled, blurred, noisy), worse in one

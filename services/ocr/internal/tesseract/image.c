@@ -318,13 +318,14 @@ static int segments(PIX *ink, int across, int down, int thickest, int scale, int
 		PIX *area = pixaGetPix(areas, i, L_CLONE);
 		pixCountPixels(area, &pixels, NULL);
 		pixDestroy(&area);
+		// Of a hairline that goes up and down by a pixel, opening leaves less than it was made thicker by.
+		const int dilated = horizontal ? h : w, thickness = dilated > 3 ? dilated - 2 : 1, length = horizontal ? w : h;
 		if (horizontal) {
-			y++, h -= 2;
+			y += (dilated - thickness) / 2, h = thickness;
 		} else {
-			x++, w -= 2;
+			x += (dilated - thickness) / 2, w = thickness;
 		}
-		const int thickness = horizontal ? h : w, length = horizontal ? w : h;
-		if (thickness < 1 || thickness > 2 * thickest || pixels > (thickest + 2) * length) {
+		if (thickness > 2 * thickest || pixels > (thickest + 2) * length) {
 			continue; // print, a picture or a bar
 		}
 		if (length < 4 * (horizontal ? across : down) && has_ink_beside(ink, x, y, w, h, horizontal)) {
@@ -341,11 +342,16 @@ static int segments(PIX *ink, int across, int down, int thickest, int scale, int
 	return n;
 }
 
-int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, int *boxes, int most) {
+int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, float angle, int *boxes, int most) {
 	PIX *ink = binary(pixels, width, height, below);
 	if (ink == NULL) {
 		return 0;
 	}
+	if (angle != 0) {
+		// Straightened as ink: between two rows of greys a hairline becomes too pale for it.
+		replace(&ink, pixRotate(ink, angle * M_PI / 180, L_ROTATE_SAMPLING, L_BRING_IN_WHITE, width, height));
+	}
+	const int dx = (width - pixGetWidth(ink)) / 2, dy = (height - pixGetHeight(ink)) / 2;
 	// Halved, where any ink counts: a hairline stays whole, and one that is broken by noise grows together.
 	PIX *half = pixReduceRankBinaryCascade(ink, 1, 0, 0, 0);
 	pixDestroy(&ink);
@@ -356,6 +362,9 @@ int ink_rulings(const unsigned char *pixels, int width, int height, int below, i
 	const int thickest = dpi / 24; // six points
 	int n = segments(half, length, 1, thickest, 2, boxes, most);
 	n += segments(half, 1, length, thickest, 2, boxes + 4 * n, most - n);
+	for (int i = 0; i < 4 * n; i++) {
+		boxes[i] += i % 2 == 0 ? dx : dy;
+	}
 	pixDestroy(&half);
 	return n;
 }

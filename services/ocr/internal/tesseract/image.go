@@ -90,15 +90,16 @@ func (g greyImage) countScreenDots(dpi float32, below byte, least int) int {
 // maxRulings bounds the rulings of a page; a dense form has some hundred.
 const maxRulings = 2000
 
-// findRulings returns the straight lines along the rows and the columns.
-func (g greyImage) findRulings(dpi float32, below byte) []box {
+// findRulings returns the straight lines along the rows and the columns of the image turned clockwise around its middle by
+// skew degrees, counted from where its corner was before.
+func (g greyImage) findRulings(dpi float32, below byte, skew float64) []box {
 	boxes := make([]C.int, 4*maxRulings)
 	n := int(C.ink_rulings((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi),
-		unsafe.SliceData(boxes), maxRulings))
+		C.float(skew), unsafe.SliceData(boxes), maxRulings))
 	out := make([]box, n)
 	for i := range out {
 		b := boxes[4*i:]
-		out[i] = box{int(b[0]), int(b[1]), min(int(b[2]), g.width), min(int(b[3]), g.height)}
+		out[i] = box{int(b[0]), int(b[1]), int(b[2]), int(b[3])}
 	}
 	return out
 }

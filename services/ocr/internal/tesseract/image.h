@@ -31,6 +31,6 @@ int ink_components(const unsigned char *pixels, int width, int height, int below
 // tenth of an inch each way.
 int ink_screen(const unsigned char *pixels, int width, int height, int below, int dpi, int least);
 
-// ink_rulings finds straight lines along the rows and columns, at least so many pixels long. It writes up to most boxes of four numbers,
-// x0, y0, x1, y1, and returns how many.
-int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, int *boxes, int most);
+// ink_rulings finds straight lines along the rows and columns of the image turned by angle degrees clockwise around its middle. It writes up
+// to most boxes of four numbers, x0, y0, x1, y1, and returns how many. They are counted from where the image's corner was before the turn.
+int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, float angle, int *boxes, int most);

@@ -221,9 +221,9 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reader{img: askew, dpi: 150, below: 128}
-	got, down, err := r.findRulings(skew, 0)
-	if err != nil || len(got) != len(want) || len(down) != 3 {
-		t.Fatalf("got %v, %v, %v, want four lines, and three down the page", got, down, err)
+	got, down := r.findRulings(skew, 0)
+	if len(got) != len(want) || len(down) != 3 {
+		t.Fatalf("got %v, %v, want four lines, and three down the page", got, down)
 	}
 	sin, cos := math.Sincos(-skew * math.Pi / 180)
 	for i, b := range want {
@@ -238,7 +238,7 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 		y := 300 + int(16*float64(x-100)*float64(900-x)/(400*400))
 		bowed.fillBox(box{x, y, x + 1, y + 2}, 0)
 	}
-	if got := bowed.findRulings(150, 128); len(got) != 1 || got[0][2]-got[0][0] < 780 {
+	if got := bowed.findRulings(150, 128, 0); len(got) != 1 || got[0][2]-got[0][0] < 780 {
 		t.Errorf("a bowed line: got %v, want one", got)
 	}
 }
@@ -278,7 +278,7 @@ func TestDropReadRulings(t *testing.T) {
 func TestRulings(t *testing.T) {
 	t.Parallel()
 	text, _ := printedPage(pdftest.ScanOptions{Design: pdftest.Letter})
-	if got := text.findRulings(150, inkThreshold(text)); len(got) > 0 {
+	if got := text.findRulings(150, inkThreshold(text), 0); len(got) > 0 {
 		t.Errorf("text without rulings: got %v", got)
 	}
 	img := blankPage(1240, 1754)
@@ -287,7 +287,7 @@ func TestRulings(t *testing.T) {
 		img.fillBox(b, 0)
 	}
 	img.fillBox(box{300, 1000, 900, 1400}, 40) // a picture
-	got := img.findRulings(150, 128)
+	got := img.findRulings(150, 128, 0)
 	if len(got) != 2 {
 		t.Fatalf("got %v, want %v", got, want)
 	}
@@ -304,12 +304,39 @@ func TestRulings(t *testing.T) {
 // TestFullWidthRulings keeps lines across all of the text, and neither shorter ones nor those that a line down the page meets.
 func TestFullWidthRulings(t *testing.T) {
 	t.Parallel()
-	whole := []box{{100, 300, 500, 302}, {90, 700, 520, 702}}
+	whole := []box{{90, 300, 520, 302}, {100, 700, 500, 702}}
 	others := []box{{100, 400, 400, 402}, {100, 100, 500, 102}, {98, 104, 100, 198}}
 	if got := fullWidthRulings(slices.Concat(others, whole), 420, 150); !slices.Equal(got, whole) {
 		t.Errorf("got %v, want %v", got, whole)
 	}
 	if got := fullWidthRulings(whole, 0, 150); len(got) > 0 {
 		t.Errorf("no text: got %v, want none", got)
+	}
+	broken := []box{{300, 302, 420, 304}, {90, 300, 290, 302}, {440, 303, 520, 305}, {90, 340, 290, 342}, {350, 340, 520, 342}}
+	if got, want := fullWidthRulings(broken, 420, 150), []box{{90, 300, 520, 305}}; !slices.Equal(got, want) {
+		t.Errorf("broken: got %v, want %v", got, want)
+	}
+}
+
+// TestHairlinesOfSkewedPages finds lines of one pixel, bowed and skewed, on a page of black and white.
+func TestHairlinesOfSkewedPages(t *testing.T) {
+	t.Parallel()
+	const skew, left, right = 0.9, 100, 1140
+	img := blankPage(1240, 1754)
+	tangent := math.Tan(skew * math.Pi / 180)
+	for at := 200; at < 1700; at += 37 {
+		for x := left; x < right; x++ {
+			along := float64(x-left) / (right - left)
+			bow := 0.0
+			if at%2 == 0 {
+				bow = 24 * along * (1 - along)
+			}
+			y := at - int(math.Round(tangent*float64(x-left)-bow))
+			img.fillBox(box{x, y, x + 1, y + 1}, 0)
+		}
+	}
+	r := reader{img: img, dpi: 150, below: 128}
+	if got, _ := r.findRulings(skew, right-left); len(got) != 41 {
+		t.Errorf("got %d lines, want 41", len(got))
 	}
 }

@@ -111,10 +111,8 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	}
 	got.dropSpecks()
 	r.markBullets(&got)
-	var down []box
-	if got.rulings, down, err = r.findRulings(got.skew, got.textWidth()); err != nil {
-		return reading{}, err
-	}
+	rulings, down := r.findRulings(got.skew, got.textWidth())
+	got.rulings = rulings
 	got.dropReadRulings(down, r.dpi)
 	return got, nil
 }

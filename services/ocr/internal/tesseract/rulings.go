@@ -1,6 +1,7 @@
 package tesseract
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -16,17 +17,12 @@ const minFullWidth = 0.9
 // findRulings returns the lines along the rows and the columns of the page as it is once straightened, each where its
 // middle is on the page as it was given: those of lattices and those across all of the text, which is so many pixels wide, and all down the
 // page that may have been read as bars.
-func (r *reader) findRulings(skew, textWidth float64) (kept, down []box, err error) {
-	straight, below := r.img, r.below
+func (r *reader) findRulings(skew, textWidth float64) (kept, down []box) {
+	img, below := r.img, r.below
 	if r.ruled != nil {
-		straight, below = *r.ruled, r.ruledBelow
+		img, below = *r.ruled, r.ruledBelow
 	}
-	if skew != 0 {
-		if straight, err = straight.applySteps(imageSteps{angle: skew}, r.dpi, below); err != nil {
-			return nil, nil, err
-		}
-	}
-	all := straight.findRulings(r.dpi, below)
+	all := img.findRulings(r.dpi, below, skew)
 	lattices := keepLattices(all, r.dpi)
 	kept = append(lattices, fullWidthRulings(all, textWidth, r.dpi)...)
 	for _, b := range all {
@@ -34,9 +30,9 @@ func (r *reader) findRulings(skew, textWidth float64) (kept, down []box, err err
 			down = append(down, b)
 		}
 	}
-	r.straightenRulingsBack(kept, straight, skew)
-	r.straightenRulingsBack(down, straight, skew)
-	return kept, down, nil
+	img.straightenRulingsBack(kept, skew)
+	img.straightenRulingsBack(down, skew)
+	return kept, down
 }
 
 // textWidth returns how wide the text is that was read, in pixels of the upright page; 0 if it was turned by a quarter. A fiftieth of the
@@ -55,14 +51,34 @@ func (r *reading) textWidth() float64 {
 	return float64(right[len(right)-1-specks] - left[specks])
 }
 
-// fullWidthRulings returns the lines that run across all of the text and meet none down the page.
+// fullWidthRulings returns the lines that run across all of the text and meet none down the page. A line that is broken counts as a whole.
 func fullWidthRulings(rulings []box, textWidth float64, dpi float32) []box {
 	var out []box
-	for _, b := range rulings {
-		if textWidth > 0 && b.isAcross() && float64(b[2]-b[0]) >= minFullWidth*textWidth &&
+	for _, b := range joinBroken(rulings, dpi) {
+		if textWidth > 0 && float64(b[2]-b[0]) >= minFullWidth*textWidth &&
 			!slices.ContainsFunc(rulings, func(other box) bool { return !other.isAcross() && b.touchesBox(other, dpi) }) {
 			out = append(out, b)
 		}
+	}
+	return out
+}
+
+// joinBroken returns the lines across the page, each of pieces that follow one another at about the same height with small gaps.
+func joinBroken(rulings []box, dpi float32) []box {
+	gap, step := int(dpi/4), int(dpi/36) // a quarter of an inch, two points
+	pieces := slices.DeleteFunc(slices.Clone(rulings), func(b box) bool { return !b.isAcross() })
+	slices.SortFunc(pieces, func(a, b box) int { return cmp.Compare(a[0], b[0]) })
+	var out, ends []box // lines, and the last piece of each
+	for _, p := range pieces {
+		at := slices.IndexFunc(ends, func(end box) bool {
+			return p[0] >= end[2] && p[0]-end[2] <= gap && p[1] <= end[3]+step && end[1] <= p[3]+step
+		})
+		if at < 0 {
+			out, ends = append(out, p), append(ends, p)
+			continue
+		}
+		ends[at] = p
+		out[at] = box{out[at][0], min(out[at][1], p[1]), p[2], max(out[at][3], p[3])}
 	}
 	return out
 }
@@ -73,16 +89,12 @@ func (b box) touchesBox(o box, dpi float32) bool {
 	return b[0] <= o[2]+slack && o[0] <= b[2]+slack && b[1] <= o[3]+slack && o[1] <= b[3]+slack
 }
 
-// straightenRulingsBack moves lines of the straightened image to where their middles are on the page as it was given.
-func (r *reader) straightenRulingsBack(rulings []box, straight greyImage, skew float64) {
-	if skew == 0 {
-		return
-	}
+// straightenRulingsBack moves lines of the image turned clockwise by skew degrees to where their middles are on it as it is.
+func (g greyImage) straightenRulingsBack(rulings []box, skew float64) {
 	sin, cos := math.Sincos(skew * math.Pi / 180)
 	for i, b := range rulings {
-		x, y := float64(b[0]+b[2]-straight.width)/2, float64(b[1]+b[3]-straight.height)/2
-		dx := int(math.Round(x*cos + y*sin - x + float64(r.img.width-straight.width)/2))
-		dy := int(math.Round(y*cos - x*sin - y + float64(r.img.height-straight.height)/2))
+		x, y := float64(b[0]+b[2]-g.width)/2, float64(b[1]+b[3]-g.height)/2
+		dx, dy := int(math.Round(x*cos+y*sin-x)), int(math.Round(y*cos-x*sin-y))
 		rulings[i] = box{b[0] + dx, b[1] + dy, b[2] + dx, b[3] + dy}
 	}
 }
