@@ -98,7 +98,8 @@ func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 	}
 	start := 0
 	for i, slab := range slabs {
-		if !(i == 0 && m.isRunningHead(slab, slabs[1:], x0, x1)) && !areColumnNumbers(slab, i) && !(i+1 < len(slabs) && m.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) {
+		if !(i == 0 && m.isRunningHead(slab, slabs[1:], x0, x1)) && !areColumnNumbers(slab, i) &&
+			!(i+1 < len(slabs) && m.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) && !m.isCentredInGutter(slabs, i, x0, x1) {
 			continue
 		}
 		if i > start {
@@ -201,6 +202,25 @@ func (m *bandMerger) isBetweenRules(above, slab, below pageBand, x0, x1 float64)
 	over := m.across.longestBetween(max(min(above.y1, slab.y0)-0.3*m.em, slab.y0-2*m.em), slab.y0+0.3*m.em)
 	under := m.across.longestBetween(slab.y1-0.3*m.em, min(below.y0+0.3*m.em, slab.y1+2*m.em))
 	return m.isWhole(over, x0, x1) && m.isWhole(under, x0, x1)
+}
+
+// isCentredInGutter reports whether slab i is a line in the middle of the text that stands between what is left and right above it, and
+// below: it parts columns or rows as a line across all of them does, and is no column of its own.
+func (m *bandMerger) isCentredInGutter(slabs []pageBand, i int, x0, x1 float64) bool {
+	const most = 6 // slabs away
+	s := slabs[i].segments[0]
+	if len(slabs[i].segments) > 1 || s.table != nil || math.Abs(s.x0+s.x1-x0-x1) > m.em {
+		return false
+	}
+	// isBetween reports whether the line would stand free in the gutter of a slab.
+	isBetween := func(slab pageBand) bool {
+		return slices.ContainsFunc(innerSpans(slab.freeSpans), func(g span) bool { return g.from < s.x0-m.em && g.to > s.x1+m.em })
+	}
+	hasGutters := func(slab pageBand) bool { return len(innerSpans(slab.freeSpans)) > 0 }
+	above, below := slices.Clone(slabs[max(0, i-most):i]), slabs[i+1:min(len(slabs), i+1+most)]
+	slices.Reverse(above)
+	a, b := slices.IndexFunc(above, hasGutters), slices.IndexFunc(below, hasGutters)
+	return a >= 0 && b >= 0 && isBetween(above[a]) && isBetween(below[b])
 }
 
 // joinBands makes one band of neighbouring slabs.

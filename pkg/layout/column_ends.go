@@ -112,15 +112,17 @@ func (m *bandMerger) isRuledHeading(slabs []pageBand, gutters []span) bool {
 }
 
 // findTableHead returns the slab at which a table begins whose first rows, above slab end, do not reach over the gutter of the columns above
-// them, as the heads of its columns below two addresses side by side may not: they have more parts than what is above, and room sets them
-// apart from it. It returns end where there is none.
+// them, as the heads of its columns below two addresses side by side may not: they have more parts than what is above, and more room than
+// lines usually have sets them apart from it. It returns end where there is none.
 func (m *bandMerger) findTableHead(slabs []pageBand, first, end int) int {
 	const rows, parts, apart, near = 4, 4, 0.5, 2.2 // rows at most; parts of the head at least; ems of room above it and below its rows
+	const more = 0.2                                // ems of room above it than above the line before
 	for k := end - 1; k > first && k >= end-rows; k-- {
 		if k+1 < end && slabs[k+1].y0-slabs[k].y1 > near*m.em {
 			break
 		}
-		if n := m.countParts(slabs[k]); n >= parts && n > m.countParts(slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*m.em {
+		if n := m.countParts(slabs[k]); n >= parts && n > m.countParts(slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*m.em &&
+			(k-1 == first || slabs[k].y0-slabs[k-1].y1 > slabs[k-1].y0-slabs[k-2].y1+more*m.em) {
 			return k
 		}
 	}

@@ -167,7 +167,7 @@ func (c columnSplitter) countsLinesBeside(column []segment) bool {
 }
 
 // areTablesSideBySide reports whether the parts left and right of a gutter are tables of their own: both begin with a caption, on one line,
-// or with the same column headings.
+// or with the same column headings, of which the first may be another.
 func (c columnSplitter) areTablesSideBySide(left, right [][]segment) bool {
 	const rows, columns, parts = 3, 2, 24 // of each table, at least; on both sides, at most
 	if len(left)+len(right) > parts {
@@ -181,10 +181,11 @@ func (c columnSplitter) areTablesSideBySide(left, right [][]segment) bool {
 	if isCaption(l.text) && isCaption(r.text) {
 		return 3*l.figures >= l.below && 3*r.figures >= r.below // else captions of pictures, with text below
 	}
-	if l.text != r.text { // the headings of the tables
+	isSame := func() bool { return l.text == r.text || l.behind == r.behind && min(l.cells, r.cells) > columns }
+	if !isSame() { // the headings of the tables
 		l, r = c.topLine(left, l.y+0.5*c.em), c.topLine(right, r.y+0.5*c.em)
 	}
-	return l.text == r.text && min(l.cells, r.cells) >= columns && math.Abs(l.y-r.y) <= 0.3*c.em
+	return isSame() && min(l.cells, r.cells) >= columns && math.Abs(l.y-r.y) <= 0.3*c.em
 }
 
 // topLine is the first line of the parts of a region.
@@ -195,6 +196,7 @@ type topLine struct {
 	below int     // how many segments stand below it
 	text  string
 
+	behind  string // the text of all segments but the first
 	figures int // how many of those are figures
 }
 
@@ -225,6 +227,9 @@ func (c columnSplitter) topLine(parts [][]segment, height float64) topLine {
 	}
 	slices.SortFunc(line, func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
 	out.text, out.cells = segmentsText(line), len(line)
+	if len(line) > 0 {
+		out.behind = segmentsText(line[1:])
+	}
 	return out
 }
 

@@ -27,11 +27,14 @@ func TestLabelOfHeadBeginsAnotherTable(t *testing.T) {
 	columns := []float64{50, 180, 250, 320}
 	first := []string{"Train 282 284 286", "Harwick 4.45 5.56 6.14", "Marlow 5.13 6.20 6.25", "Brackley 5.19 6.26 6.28", "Glenford 5.30 6.31 6.30"}
 	second := []string{"Train 1629 1631 1633", "Carrow 4.46 5.51 7.15", "Belmont 4.58 6.10 7.34", "Tilbury 5.34 6.40 7.52"}
-	page := pageOf(gridLines(100, columns, first...), gridLines(184, columns, second...))
-	ArrangePage(page)
-	tables := tablesOf(page)
-	if len(tables) != 2 || tables[0].GetRows() != 5 || tables[1].GetRows() != 4 {
-		t.Errorf("got %v, want tables of 5 and of 4 rows: %q", tables, page.GetText())
+	third := []string{"Train 1956 1958", "Kelton 6.46 7.51", "Northam 6.58 8.10", "Millbrook 7.34 8.40"} // two trains run
+	for _, below := range [][]string{second, third} {
+		page := pageOf(gridLines(100, columns, first...), gridLines(184, columns, below...))
+		ArrangePage(page)
+		tables := tablesOf(page)
+		if len(tables) != 2 || tables[0].GetRows() != 5 || tables[1].GetRows() != 4 {
+			t.Errorf("got %v, want tables of 5 and of 4 rows: %q", tables, page.GetText())
+		}
 	}
 }
 
@@ -40,14 +43,16 @@ func TestTablesBelowHeadingsSideBySide(t *testing.T) {
 	t.Parallel()
 	columns := []float64{50, 100, 170, 220}
 	right := []float64{310, 360, 430, 480}
-	page := pageOf([]*inkstreamv1.Line{at(50, 84, 10, "Payment by the week"), at(310, 84, 10, "General winter goods")},
-		gridLines(100, columns, "No. Article Unit Price", "W70 Answer each 45.26", "H37 Show kilo 10.79", "M95 Clinic dozen 30.86"),
-		gridLines(100, right, "No. Article Unit Price", "F49 Common each 13.99", "X48 Mountain kilo 25.10", "Z49 Member each 44.75", "U20 Election dozen 18.04",
-			"J33 Tradition each 58.22", "X54 Trial kilo 12.16", "A87 Matter each 24.17"))
-	ArrangePage(page)
-	tables := tablesOf(page)
-	if len(tables) != 2 || tables[0].GetColumns() != 4 || tables[1].GetColumns() != 4 {
-		t.Errorf("got %v, want two tables of 4 columns: %q", tables, page.GetText())
+	for _, head := range []string{"No. Article Unit Price", "Id Article Unit Price"} {
+		page := pageOf([]*inkstreamv1.Line{at(50, 84, 10, "Payment by the week"), at(310, 84, 10, "General winter goods")},
+			gridLines(100, columns, "No. Article Unit Price", "W70 Answer each 45.26", "H37 Show kilo 10.79", "M95 Clinic dozen 30.86"),
+			gridLines(100, right, head, "F49 Common each 13.99", "X48 Mountain kilo 25.10", "Z49 Member each 44.75", "U20 Election dozen 18.04",
+				"J33 Tradition each 58.22", "X54 Trial kilo 12.16", "A87 Matter each 24.17"))
+		ArrangePage(page)
+		tables := tablesOf(page)
+		if len(tables) != 2 || tables[0].GetColumns() != 4 || tables[1].GetColumns() != 4 {
+			t.Errorf("%s: got %v, want two tables of 4 columns: %q", head, tables, page.GetText())
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 			continue
 		}
 		if singles > 0 && r.across.hasBetween(prev.y1, cur.y0, x0, x1) || isHeadingBetween(rows[i], cur) ||
-			r.isListHeading(i, end) || r.isBelowLastRule(prev, cur, x0, x1) {
+			r.isListHeading(i, end) || r.isBelowLastRule(prev, cur, x0, x1) || r.isItemBelow(rows[i], cur) {
 			break
 		}
 		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*r.em {
@@ -112,6 +112,15 @@ func (r *tableRuns) isListHeading(i, k int) bool {
 	}
 	isBold := func(line tableLine) bool { return r.style.lineStyleOf(segmentWords(line.segments)).bold }
 	return isBold(rows[k]) && !isBold(rows[i])
+}
+
+// isItemBelow reports whether a row counts an item of what the first of two cells names, as the movements of a piece are counted below it in
+// a programme, whose players stand at the ends of the lines: those are no tables.
+func (r *tableRuns) isItemBelow(head, row tableLine) bool {
+	const columns, indent = 2, 0.6 // ems
+	words := segmentWords(row.segments)
+	return len(head.cells) == columns && !isNumeric(segmentsText(head.cells[1:])) && len(words) > 1 &&
+		row.x0 > head.cells[0].x0+indent*r.em && row.x1 < head.cells[1].x0 && parseLatinEnumerator(words[0].GetText()) != ""
 }
 
 // isBetweenTables reports whether the line above a row closes another table, and a line below the row begins one.
@@ -218,11 +227,11 @@ func repeatsHead(rows []tableLine, row tableLine) bool {
 	return false
 }
 
-// repeatsHeadLabel reports whether a row has as many cells as the first of a table and begins with the same word, and not with a figure, as
-// the heads of timetables one below the other do, whose other cells are numbers of trains.
+// repeatsHeadLabel reports whether a row has as many cells as the first of a table, but for one, and begins with the same word, and not with a
+// figure, as the heads of timetables one below the other do, whose other cells are numbers of trains.
 func repeatsHeadLabel(head, row tableLine) bool {
 	const fewest = 3 // cells
-	if len(row.cells) < fewest || len(row.cells) != len(head.cells) {
+	if n := len(row.cells) - len(head.cells); n < -1 || n > 1 || min(len(row.cells), len(head.cells)) < fewest {
 		return false
 	}
 	label := segmentsText(row.cells[:1])
