@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"runtime"
@@ -93,11 +94,20 @@ func (p *Process) Stop() {
 	}
 }
 
-// FreePort returns a port of the loopback address that was free a moment ago: another process may take it first.
+// firstPort and numPorts are the ports that FreePort chooses from: below those that Linux gives to connections (from
+// 32768, see ip_local_port_range), or one of the many that tests open might take it before the program that it is for.
+const firstPort, numPorts = 12_000, 20_000
+
+// FreePort returns a port of the loopback address that was free a moment ago.
 func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var last error
+	for range 100 {
+		port := firstPort + rand.IntN(numPorts)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return port, l.Close()
+		}
+		last = err
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, last
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,8 @@ type pipeline struct {
 	http string // base URL of the REST API
 	nats string // address of the embedded NATS server, where the pipeline has one
 	dir  string // holds the blobs
+	// disconnect has all calls fail, now and later.
+	disconnect func()
 
 	mixed *inkstreamv1.Job // of pdftest.MixedFile, once testDocuments has seen it succeed
 }
@@ -112,10 +115,11 @@ func inSixProcessesOn(t *testing.T, natsURL string) *pipeline {
 		"index":   {"--index", "sqlite://" + filepath.Join(dir, "index.db")},
 		"gateway": {"--gateway.http", freeAddr(t), "--gateway.grpc", freeAddr(t)},
 	}
+	p := connect(t, own["gateway"][3], "http://"+own["gateway"][1], filepath.Join(dir, "blobs"))
 	for _, name := range []string{"index", "ocr", "render", "scan", "ingest", "gateway"} {
-		startService(t, filepath.Join(bin, name), append(append([]string{}, common...), own[name]...))
+		startService(t, filepath.Join(bin, name), append(append([]string{}, common...), own[name]...), p.disconnect)
 	}
-	return connect(t, own["gateway"][3], "http://"+own["gateway"][1], filepath.Join(dir, "blobs"))
+	return p
 }
 
 // builtServices is where the services' programs are, once a test has needed them; TestMain removes the folder.
@@ -138,7 +142,8 @@ func buildServices(t *testing.T) string {
 	return dir
 }
 
-func startService(t *testing.T, program string, args []string) {
+// startService runs a program until the test ends. If it ends before that by itself, the test fails, and onEnd is called.
+func startService(t *testing.T, program string, args []string, onEnd func()) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	var out bytes.Buffer
@@ -146,11 +151,21 @@ func startService(t *testing.T, program string, args []string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	var stopping atomic.Bool
+	ended := make(chan error, 1)
+	go func() {
+		err := cmd.Wait()
+		if !stopping.Load() {
+			onEnd()
+		}
+		ended <- err
+	}()
 	t.Cleanup(func() {
+		stopping.Store(true)
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Errorf("%s: %v", program, err)
 		}
-		if err := cmd.Wait(); err != nil {
+		if err := <-ended; err != nil {
 			t.Errorf("%s did not stop cleanly: %v", program, err)
 		}
 		if out.Len() > 0 {
@@ -167,7 +182,8 @@ func connect(t *testing.T, grpcAddr, httpURL, blobs string) *pipeline {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return &pipeline{InkstreamServiceClient: inkstreamv1.NewInkstreamServiceClient(conn), http: httpURL, dir: blobs}
+	return &pipeline{InkstreamServiceClient: inkstreamv1.NewInkstreamServiceClient(conn), http: httpURL, dir: blobs,
+		disconnect: func() { conn.Close() }}
 }
 
 // upload sends a document over gRPC. Most tests want the work done, whatever was done before; those of dedupe say so.

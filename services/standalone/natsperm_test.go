@@ -78,11 +78,12 @@ func inOwnUsers(t *testing.T, s *bustest.SecuredServer) (*pipeline, context.Cont
 			"--limit.bytes-per-day", "1000000000",
 		},
 	}
+	p := connect(t, own["gateway"][3], "http://"+own["gateway"][1], filepath.Join(dir, "blobs"))
 	for _, name := range []string{"index", "ocr", "render", "scan", "ingest", "gateway"} {
 		startService(t, filepath.Join(bin, name), append([]string{
 			"--nats", s.ClientURL(), "--nats.nkey", s.SeedFile(name), "--nats.provision=false", "--log.level", "ERROR",
 			"--blobs", "file://" + filepath.Join(dir, "blobs") + "?fsync=off",
-		}, own[name]...))
+		}, own[name]...), p.disconnect)
 	}
 	var key []byte
 	bustest.EventuallyWithin(t, patience, "the gateway has made the first key", func() bool {
@@ -90,7 +91,6 @@ func inOwnUsers(t *testing.T, s *bustest.SecuredServer) (*pipeline, context.Cont
 		key, err = os.ReadFile(keyFile)
 		return err == nil && len(key) > 0
 	})
-	p := connect(t, own["gateway"][3], "http://"+own["gateway"][1], filepath.Join(dir, "blobs"))
 	return p, metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+strings.TrimSpace(string(key)))
 }
 

@@ -1,14 +1,13 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 
 	"inkstream.dev/pkg/bus/embedded"
+	"inkstream.dev/pkg/processtest"
 )
 
 // natsArg makes a process that calls Main a NATS server.
@@ -45,9 +44,6 @@ func newNATSProcess(dir, addr string, sync bool, log io.Writer) (*Process, error
 
 // FindFreeAddr returns an address of this machine that no process listens on.
 func FindFreeAddr() (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+	port, err := processtest.FreePort()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
