@@ -197,7 +197,7 @@ type topLine struct {
 	text  string
 
 	behind  string // the text of all segments but the first
-	figures int // how many of those are figures
+	figures int    // how many of those are figures
 }
 
 // topLine returns the first line of parts whose middle stands below a height.
