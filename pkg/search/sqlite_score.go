@@ -147,7 +147,7 @@ func computeScore(tls *libc.TLS, fts5 *sqlite3.TFts5ExtensionApi, cursor uintptr
 	next := functionAt[func(*libc.TLS, uintptr, uintptr, uintptr, uintptr)](fts5.FxPhraseNext)
 	length := bm25Saturation * (1 - bm25Length + bm25Length*words/weights.averageWords())
 	score := 0.0
-	for i, idf := range weights.idf() {
+	for i, idf := range weights.inverseFrequencies() {
 		if code := first(tls, cursor, int32(i), iterator, column, offset); code != sqlite3.SQLITE_OK {
 			return 0, code
 		}
@@ -165,8 +165,8 @@ func computeScore(tls *libc.TLS, fts5 *sqlite3.TFts5ExtensionApi, cursor uintptr
 // phrase.
 type phraseWeights []float64
 
-func (w phraseWeights) averageWords() float64 { return w[0] }
-func (w phraseWeights) idf() []float64        { return w[1:] }
+func (w phraseWeights) averageWords() float64         { return w[0] }
+func (w phraseWeights) inverseFrequencies() []float64 { return w[1:] }
 
 // findPhraseWeights returns a query's weights, which it computes for the first page and leaves to the cursor, and
 // SQLite's code.
@@ -193,12 +193,12 @@ func findPhraseWeights(tls *libc.TLS, fts5 *sqlite3.TFts5ExtensionApi, cursor, c
 	total := float64(*valueAt[int64](pages))
 	weights[0] = float64(*valueAt[int64](words)) / total
 	known := blobOf(tls, counts)
-	for i := range weights.idf() {
+	for i := range weights.inverseFrequencies() {
 		n := 0.0
 		if len(known) >= 8 {
 			n, known = min(total, math.Float64frombits(binary.NativeEndian.Uint64(known))), known[8:]
 		}
-		weights.idf()[i] = max(bm25LeastIDF, math.Log((total-n+0.5)/(n+0.5)))
+		weights.inverseFrequencies()[i] = max(bm25LeastIDF, math.Log((total-n+0.5)/(n+0.5)))
 	}
 	keep := functionAt[func(*libc.TLS, uintptr, uintptr, uintptr) int32](fts5.FxSetAuxdata)
 	return weights, keep(tls, cursor, memory, pointerTo(sqlite3.Xsqlite3_free))

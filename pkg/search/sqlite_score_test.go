@@ -47,6 +47,7 @@ func TestScoreIsBM25(t *testing.T) {
 	for _, text := range []string{
 		"report", "reports", "ledger", "report invoice", "contract -ledger", `"report year"`,
 		`"report year" invoice -"sum form"`, "sup* car*", `"annual it"*`, "report report", "nothing invoices",
+		`"—" report year`, `report "..." invoices`, `report -"—" year`, `year "report year" year`,
 	} {
 		clauses, err := parseQuery(text)
 		if err != nil {

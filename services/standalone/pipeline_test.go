@@ -3,7 +3,6 @@ package standalone_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,18 +12,18 @@ import (
 
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/pdftest/score"
-	"inkstream.dev/pkg/processtest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+	"inkstream.dev/services/standalone/chaos"
 )
 
 // freeAddr returns an address that was free a moment ago.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	port, err := processtest.FreePort()
+	addr, err := chaos.FindFreeAddr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("127.0.0.1:%d", port)
+	return addr
 }
 
 // The same tests hold for the pipeline in one process and in six.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,6 +15,7 @@ import (
 	"inkstream.dev/pkg/bus"
 	"inkstream.dev/pkg/bus/embedded"
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/telemetry"
 )
 
@@ -95,14 +94,19 @@ func measureBareJobs(ctx context.Context, b *benchmark, jobs int) (u usage, err 
 		}
 		defer stop()
 	}
-	before := ownCPUTime()
-	u.wall, err = timeCall(func() error { return bare.run(failed, jobs) })
-	u.cpu = ownCPUTime() - before
-	return u, errors.Join(err, context.Cause(failed))
+	const own = "/proc/self/stat"
+	before, err := processtest.ReadTimes(own)
+	if err != nil {
+		return u, err
+	}
+	u.wall, err = timeCall(func() error { return bare.runJobs(failed, jobs) })
+	after, timesErr := processtest.ReadTimes(own)
+	u.cpu = after.Self - before.Self
+	return u, errors.Join(err, timesErr, context.Cause(failed))
 }
 
-// run has jobs go through all steps.
-func (j *bareJobs) run(ctx context.Context, jobs int) error {
+// runJobs has jobs go through all steps.
+func (j *bareJobs) runJobs(ctx context.Context, jobs int) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(jobUploadsAtOnce)
 	for range jobs {
@@ -182,13 +186,4 @@ func (j *bareJobs) publish(ctx context.Context, subject string) error {
 	m := &nats.Msg{Subject: subject, Data: make([]byte, bareMessageBytes)}
 	_, err := j.js.PublishMsg(ctx, m, jetstream.WithMsgID(subject))
 	return err
-}
-
-// ownCPUTime returns the processor time of this process.
-func ownCPUTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

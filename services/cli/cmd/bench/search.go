@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"inkstream.dev/pkg/job"
+	"inkstream.dev/pkg/processtest"
 	"inkstream.dev/pkg/search"
 )
 
@@ -184,13 +184,8 @@ func startClickHouse(ctx context.Context, dir string) (url string, stop func(), 
 			return "", nil, fmt.Errorf("clickhouse-server is not installed: run make test-deps")
 		}
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	port, err := processtest.FreePort()
 	if err != nil {
-		return "", nil, err
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
 		return "", nil, err
 	}
 	home := filepath.Join(dir, "clickhouse")
