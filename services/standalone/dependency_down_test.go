@@ -104,10 +104,7 @@ func TestDiskFull(t *testing.T) {
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler)
 	r.wantDependency(t, "blobs", false)
-	if _, err := r.upload(t.Context(), "a.pdf", pdftest.BornDigital(20).PDF,
-		options(bus.Batch)); status.Code(err) != codes.Unavailable {
-		t.Errorf("upload to a full disk: %v, want %s", err, codes.Unavailable)
-	}
+	ids = append(ids, r.uploadUntilRefused(t, filler)...)
 	await(t, *awayFor)
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
@@ -116,10 +113,30 @@ func TestDiskFull(t *testing.T) {
 	r.wantDone(t, ids...)
 }
 
-// fill writes until the disk takes no more.
+// uploadUntilRefused fills the disk and uploads until an upload is refused: work that the full disk stops removes what it
+// had begun to write, and a document that fits there may be taken. It returns the jobs of those.
+func (r *testPipeline) uploadUntilRefused(t *testing.T, filler string) (ids []string) {
+	t.Helper()
+	for pages := 20; pages < 40; pages++ { // each document is another: one that is stored needs no room
+		fill(t, filler)
+		j, err := r.upload(t.Context(), "a.pdf", pdftest.BornDigital(pages).PDF, options(bus.Batch))
+		if status.Code(err) == codes.Unavailable {
+			return ids
+		}
+		if err != nil {
+			t.Errorf("upload to a full disk: %v, want %s", err, codes.Unavailable)
+			return ids
+		}
+		ids = append(ids, j.GetId())
+	}
+	t.Errorf("a full disk took %d uploads, the last of which should have been refused", len(ids))
+	return ids
+}
+
+// fill writes at the end of a file until the disk takes no more.
 func fill(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
