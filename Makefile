@@ -26,7 +26,7 @@ build: deps ## Build bin/inkstream
 	go build -o bin/inkstream ./services/cli/cmd/inkstream
 
 .PHONY: deps
-deps: ## Install the system packages that a build needs, if any is missing
+deps: ## Install the system packages that a build needs, and make the library that PDFium is linked from, if any is missing
 	@pkg/tools/deps.sh build
 
 .PHONY: nats
@@ -43,9 +43,6 @@ NOT_RACED := compress/... hash/... image/... golang.org/x/image/... github.com/k
 .PHONY: test
 # Many tests of the whole pipeline wait for something most of the time, so more of them run at once than there are cores.
 test: test-deps .bin/versitygw .bin/nats .bin/kustomize .bin/kubeconform ## Test every module with the race detector
-	# Children find PDFium's compiled code: compiled by many at once, with the race detector, it takes minutes. A test
-	# program compiles it, because the cache is kept by wazero's version, which test programs do not know.
-	go test -count=1 -run '^TestLoadErrors$$' ./pkg/pdf/internal/pdfium
 	# Not raced is what most tests run beside themselves: the NATS server of others, and the engines' children, which have
 	# tests of their own. What vet finds, make lint finds too. The tests of the whole server take longest, so they begin first.
 	go build -o .bin/ ./services/ocr/enginetest/children ./pkg/bus/bustest/natsserver

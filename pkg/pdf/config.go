@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"inkstream.dev/pkg/pdf/internal/pdfium"
 	"inkstream.dev/pkg/sandbox"
 )
 
@@ -20,9 +19,6 @@ type Config struct {
 	OpenTimeout, PageTimeout time.Duration
 	// FirstTry bounds both in a first try, see sandbox.WithFirstTry: what takes longer is broken off, to be done behind others.
 	FirstTry time.Duration
-	// CacheDir keeps PDFium's compiled machine code between processes. Empty means that each child compiles it again, for
-	// 3 s of CPU; so does a folder that others can write to, which is not used.
-	CacheDir string
 	// FontDirs are searched for fonts that a document does not embed. Missing ones are ignored.
 	FontDirs []string
 	// RecycleAfter is the number of requests after which a child is replaced.
@@ -50,7 +46,6 @@ func DefaultConfig() Config {
 		OpenTimeout:     time.Minute,
 		PageTimeout:     2 * time.Minute,
 		FirstTry:        3 * time.Second,
-		CacheDir:        pdfium.DefaultCacheDir(),
 		FontDirs:        []string{"/usr/share/fonts", "/usr/local/share/fonts"},
 		RecycleAfter:    5000,
 		MaxRasterPixels: 100_000_000,

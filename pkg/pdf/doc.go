@@ -1,7 +1,7 @@
 // Package pdf opens PDFs and reads their pages: text with boxes and fonts, images, ruling lines, what kind of page it
 // is, and a grey raster of the pages that have to be recognised.
 //
-// PDFium does the work, compiled to WebAssembly, inside child processes of [inkstream.dev/pkg/sandbox]: two walls
+// PDFium does the work, as WebAssembly translated to C, inside child processes of [inkstream.dev/pkg/sandbox]: two walls
 // between a hostile document and the service, which never parses a byte of it.
 //
 //	service process                             child process

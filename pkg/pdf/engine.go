@@ -13,10 +13,6 @@ import (
 	"inkstream.dev/pkg/sandbox"
 )
 
-// startTimeout bounds the start of a child, which compiles PDFium where its code is not in the cache: that takes 20 to
-// 60 s of a processor.
-const startTimeout = 5 * time.Minute
-
 // idleTimeout is how long a child stays without a document. Another takes 0.1 s of CPU to start.
 const idleTimeout = 20 * time.Second
 
@@ -41,29 +37,17 @@ func New(cfg Config, log *slog.Logger) (*Engine, error) {
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.NumCPU()
 	}
-	if cfg.CacheDir != "" {
-		if err := prepareCache(cfg.CacheDir); err != nil {
-			// Safe to go on: without a cache each child compiles the code itself.
-			log.Warn("pdf engine starts slower, for want of a cache that is safe to use", "error", err)
-			cfg.CacheDir = ""
-		}
-	}
 	fonts := existingDirs(cfg.FontDirs)
-	args, err := childConfig{
-		CacheDir: cfg.CacheDir, WritableCacheDir: writableCache(cfg.CacheDir), MemoryLimit: cfg.MemoryLimit / 4 * 3,
-		FontDirs: fonts,
-	}.encodeArgs()
+	args, err := childConfig{MemoryLimit: cfg.MemoryLimit / 4 * 3, FontDirs: fonts}.encodeArgs()
 	if err != nil {
 		return nil, err
 	}
-	// The cache is read and written in Setup, before the walls go up, so it is not among the paths that stay open.
 	pool, err := sandbox.NewPool(sandbox.Config{
 		Program:      programName,
 		Args:         args,
 		Size:         cfg.Workers,
 		IdleTimeout:  idleTimeout,
 		MemoryLimit:  cfg.MemoryLimit,
-		StartTimeout: startTimeout,
 		ReadOnly:     fonts,
 		ScratchBytes: int64(cfg.MaxRasterPixels),
 		YieldAfter:   yieldAfter,

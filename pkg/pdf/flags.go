@@ -15,7 +15,6 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.DurationVar(&c.PageTimeout, "pdf.page-timeout", c.PageTimeout, "how long reading or rastering a page may take")
 	fs.DurationVar(&c.FirstTry, "pdf.first-try", c.FirstTry,
 		"how long a document or page may take before it is done behind what others wait for")
-	fs.StringVar(&c.CacheDir, "pdf.cache-dir", c.CacheDir, "`folder` for the engine's compiled code")
 	fs.IntVar(&c.MaxRasterPixels, "pdf.max-raster-pixels", c.MaxRasterPixels,
 		"a larger page is drawn at a lower resolution")
 }

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func discardLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// testConfig is that of most tests. Its children find the code that another run compiled.
+// testConfig is that of most tests.
 func testConfig() Config {
 	cfg := DefaultConfig()
 	cfg.Workers = 2

@@ -423,20 +423,3 @@ func TestClosedFileIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestUnsafeCacheIsNotUsed(t *testing.T) {
-	t.Parallel()
-	cfg := testConfig()
-	cfg.CacheDir = t.TempDir()
-	if err := os.Chmod(cfg.CacheDir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(cfg, discardLogger())
-	if err != nil {
-		t.Fatalf("New with a cache that others can write to: got %v, want an engine without one", err)
-	}
-	defer e.Close()
-	if got := e.cfg.CacheDir; got != "" {
-		t.Errorf("cache of the engine: got %q, want none", got)
-	}
-}

@@ -46,7 +46,7 @@ type Config struct {
 	// ReadOnly lists files and folders that the child may read once the walls are up; nothing else. Missing ones are
 	// ignored.
 	ReadOnly []string
-	// ReadWrite lists files and folders that the child may change as well, e.g. a compile cache. Missing ones are ignored.
+	// ReadWrite lists files and folders that the child may change as well. Missing ones are ignored.
 	ReadWrite []string
 	// ScratchBytes is the size of the shared memory file; 0 means none.
 	ScratchBytes int64

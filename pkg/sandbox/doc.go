@@ -16,7 +16,7 @@
 // # What a child cannot do
 //
 // From its first instruction it has no capabilities and gets no new privileges: a root service's child is root in
-// name only. Beyond that, Setup may do what the service may, to open fonts, map models and compile code; nothing of a
+// name only. Beyond that, Setup may do what the service may, to open fonts and map models; nothing of a
 // document is known then. After it the walls go up, on every thread, for good:
 //
 //   - Landlock: no file beyond Config.ReadOnly and Config.ReadWrite, no TCP, no abstract sockets, no signals to others;

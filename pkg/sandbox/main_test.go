@@ -39,7 +39,6 @@ func TestMain(m *testing.M) {
 			return nil,
 				endProcess("hang")
 		}},
-		sandbox.Program{Name: "restarts", Setup: restartOnce},
 		sandbox.Program{Name: "exits", Setup: func(context.Context, []string) (sandbox.Handler, error) {
 			fmt.Fprintln(os.Stderr, `terminate called after throwing an instance of 'std::bad_alloc'`)
 			os.Exit(3)
@@ -59,29 +58,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	}))
-}
-
-// restartOnce is setupTest after a restart from a thread that is not the process's first one.
-func restartOnce(ctx context.Context, args []string) (sandbox.Handler, error) {
-	const done = "SANDBOX_TEST_RESTARTED"
-	if os.Getenv(done) != "" {
-		return setupTest(ctx, args)
-	}
-	if err := os.Setenv(done, "1"); err != nil {
-		return nil, err
-	}
-	failed := make(chan error)
-	var restart func()
-	restart = func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			go restart() // on another thread, since this one stays locked
-			return
-		}
-		failed <- sandbox.Restart()
-	}
-	go restart()
-	return nil, <-failed
 }
 
 // setupTest makes the handler of most tests: the request is a command and its arguments, separated by spaces.

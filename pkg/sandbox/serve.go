@@ -79,25 +79,6 @@ func serveChild(arg string, programs []Program) error {
 	return eofIsNil(answerRequests(conn, handler, scratch))
 }
 
-// Restart replaces a child's process by a fresh one, which begins with Setup again: for a Setup that took much memory
-// once, such as a compiler's, and has stored what came of it. Only Setup may call it. It returns only if it cannot be
-// done.
-func Restart() error {
-	for _, fd := range []uintptr{connFD, scratchFD} {
-		if _, err := unix.FcntlInt(fd, unix.F_SETFD, 0); err != nil && !errors.Is(err, unix.EBADF) { // a child without scratch has no such file
-			return fmt.Errorf("keep the parent's connection: %w", err)
-		}
-	}
-	// Of the threads, the first alone has the signal of the parent's death (prctl(2): it is the thread's, and new ones
-	// have none), and the one that calls exec is the process from then on.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return fmt.Errorf("end with the parent: %w", err)
-	}
-	return fmt.Errorf("restart: %w", syscall.Exec(ownFile, os.Args, os.Environ()))
-}
-
 // prepareChild runs the program's Setup and raises the walls.
 func prepareChild(s childSpec, programs []Program) (Handler, IsolationReport, error) {
 	// Who stops the service, by terminal or by its supervisor, may signal the children too; they are the service's to

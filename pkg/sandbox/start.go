@@ -27,11 +27,8 @@ const (
 	scratchFD = 4
 )
 
-// ownFile is the file of the program that runs.
-const ownFile = "/proc/self/exe"
-
 // childFile is the program file that children run.
-var childFile = ownFile
+var childFile = "/proc/self/exe"
 
 // SetChildFile has children run another program file than this process, whose main calls Main with the same programs. It is
 // for tests with the race detector, which makes the start of a child four times as dear. It must be called before the

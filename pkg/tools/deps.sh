@@ -2,12 +2,15 @@
 # Installs the system packages that a build needs ("deps.sh build"), also those that the tests need ("deps.sh test"), also those that quality is
 # measured with ("deps.sh quality") or speed ("deps.sh bench"), or those of the build and of the test cluster ("deps.sh cluster") or of the drill
 # of alerts ("deps.sh alerts").
-# It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it.
+# It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it. Then it has pdfium.sh make what PDFium is linked
+# from, if that is missing; "deps.sh cluster" does not.
 set -euo pipefail
 
 packages=(
   # Tesseract and its image library, for cgo, with the models that are always wanted.
   gcc g++ pkg-config libtesseract-dev libleptonica-dev tesseract-ocr-eng tesseract-ocr-osd
+  # The translator of PDFium's WebAssembly module to C.
+  wabt
   # Fonts for PDFs that name one of the base fonts without bringing it.
   fonts-dejavu-core fonts-liberation
 )
@@ -42,7 +45,11 @@ for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [[ $status == installed ]] || missing+=("$package")
 done
-((${#missing[@]})) || exit 0
+make_pdfium() { [[ $1 == cluster ]] || "$(dirname "$0")/pdfium.sh"; }
+if ! ((${#missing[@]})); then
+  make_pdfium "$1"
+  exit
+fi
 
 as_root=()
 if ((EUID != 0)); then
@@ -66,3 +73,4 @@ if [[ ! -e $policy ]]; then
 fi
 "${as_root[@]}" apt-get update -q
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+make_pdfium "$1"

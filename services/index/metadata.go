@@ -143,12 +143,9 @@ var engineVersions = sync.OnceValue(func() map[string]string {
 	if !ok {
 		return out
 	}
-	for name, module := range map[string]string{"pdfium": "github.com/klippa-app/go-pdfium",
-		"wazero": "github.com/tetratelabs/wazero"} {
-		i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
-		if i >= 0 {
-			out[name] = info.Deps[i].Path + " " + info.Deps[i].Version
-		}
+	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "github.com/klippa-app/go-pdfium" })
+	if i >= 0 {
+		out["pdfium"] = info.Deps[i].Path + " " + info.Deps[i].Version
 	}
 	out["inkstream"] = info.Main.Version
 	return out

@@ -31,7 +31,7 @@ const (
 
 // Config says where the one process keeps its data, where it listens, and how its services work.
 type Config struct {
-	// DataDir holds the blobs, the streams, the index and the cache.
+	// DataDir holds the blobs, the streams and the index.
 	DataDir string
 	// NATSAddr is where the embedded NATS server listens for clients such as the nats command.
 	NATSAddr string
@@ -71,7 +71,6 @@ func DefaultConfig() Config {
 		IndexCfg:  index.DefaultConfig(),
 		Reconcile: reconcile.DefaultConfig(),
 	}
-	c.PDF.CacheDir = ""                   // below the data folder
 	c.IndexCfg.Workers = runtime.NumCPU() // its stores are here
 	return c
 }
@@ -84,7 +83,6 @@ func EphemeralConfig(dir string, workers int) Config {
 	c.Gateway.HTTPAddr, c.Gateway.GRPCAddr = "127.0.0.1:0", "127.0.0.1:0"
 	c.Telemetry.LogLevel = quietLevel
 	c.Render.Workers, c.OCR.Workers, c.IndexCfg.Workers = workers, workers, workers
-	c.PDF.CacheDir = pdf.DefaultConfig().CacheDir
 	return c
 }
 
@@ -163,9 +161,6 @@ func (c *Config) resolvePaths() error {
 	}
 	if c.SealKeyFile == "" {
 		c.SealKeyFile = filepath.Join(dir, "seal.key")
-	}
-	if c.PDF.CacheDir == "" {
-		c.PDF.CacheDir = filepath.Join(dir, "cache")
 	}
 	if c.PDF.Workers == 0 {
 		// Ingest and scan share the engine with render: short calls, which go between the chunks.

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -34,7 +33,6 @@ import (
 var startEngine = sync.OnceValues(func() (*pdf.Engine, error) {
 	cfg := pdf.DefaultConfig()
 	cfg.Workers = 2
-	cfg.CacheDir = filepath.Join(os.TempDir(), "inkstream-test-pdfium")
 	return pdf.New(cfg, slog.New(slog.DiscardHandler))
 })
 

@@ -22,7 +22,6 @@ import (
 
 // Host answers requests, one at a time.
 type Host struct {
-	ctx     context.Context //nolint:containedctx // of the process's life; the engine's instances live in it
 	runtime *pdfium.Runtime
 
 	instance      *pdfium.Instance
@@ -43,20 +42,18 @@ type Host struct {
 	tags       *bool // the open document is tagged; nil until it was asked
 }
 
-// New compiles the engine, or loads it from the cache, and warms it up, so that the first document does not pay for it.
-func New(ctx context.Context, cfg pdfium.Config) (*Host, error) {
-	runtime, err := pdfium.NewRuntime(ctx, cfg)
+// New warms the engine up, so that the first document does not pay for it.
+func New(cfg pdfium.Config) (*Host, error) {
+	runtime, err := pdfium.NewRuntime(cfg)
 	if err != nil {
 		return nil, err
 	}
-	first, err := runtime.NewInstance(ctx)
-	if err == nil {
-		err = first.Close()
-	}
+	first, err := runtime.NewInstance()
 	if err != nil {
-		return nil, errors.Join(err, runtime.Close(ctx))
+		return nil, err
 	}
-	return &Host{ctx: ctx, runtime: runtime}, nil
+	first.Close()
+	return &Host{runtime: runtime}, nil
 }
 
 // Request is one request: its body, the files and the shared memory that came with it.
@@ -127,7 +124,7 @@ func (h *Host) ResetDocument() error {
 		h.doc = nil
 	}
 	if h.instance != nil {
-		errs = append(errs, h.instance.Close())
+		h.instance.Close()
 		h.instance = nil
 	}
 	if h.file != nil {

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -38,9 +37,7 @@ func newFixture(t testing.TB, memory int64) *fixture {
 
 func newFixtureWithFonts(t testing.TB, memory int64, dirs ...string) *fixture {
 	t.Helper()
-	h, err := New(context.Background(), pdfium.Config{
-		CacheDir: pdfium.DefaultCacheDir(), MemoryLimit: memory, FontDirs: dirs,
-	})
+	h, err := New(pdfium.Config{MemoryLimit: memory, FontDirs: dirs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +50,7 @@ func newFixtureWithFonts(t testing.TB, memory int64, dirs ...string) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(h.runtime.Close(context.Background()), scratch.Close()); err != nil {
+		if err := scratch.Close(); err != nil {
 			t.Error(err)
 		}
 	})

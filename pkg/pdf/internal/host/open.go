@@ -42,7 +42,7 @@ func (h *Host) openDocument(f *os.File, password string, bare bool) (wire.Reply,
 		return wire.Reply{}, nil, err
 	}
 	h.size = info.Size()
-	if h.instance, err = h.runtime.NewInstance(h.ctx); err != nil {
+	if h.instance, err = h.runtime.NewInstance(); err != nil {
 		return wire.Reply{}, nil, err
 	}
 	if h.doc, err = h.instance.OpenDocument(h.file, h.size, password); err != nil {

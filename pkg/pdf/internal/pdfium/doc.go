@@ -1,4 +1,4 @@
-// Package pdfium runs PDFium, compiled to WebAssembly, in this process and calls its C functions directly. It is the
+// Package pdfium runs PDFium, as WebAssembly translated to C, in this process and calls its functions directly. It is the
 // hot path: one call costs about 40 ns, so that whole pages are read character by character without a wrapper's
 // allocations.
 //

@@ -7,7 +7,8 @@ const (
 	fnInitLibrary function = iota
 	fnMalloc
 	fnFree
-	fnStackTop
+	fnReadChars
+	fnExhaustStack
 	fnFileAccessCreate
 	fnFileWriteCreate
 	fnLoadCustomDocument
@@ -140,7 +141,8 @@ var functionNames = [numFunctions]string{
 	fnInitLibrary:         "FPDF_InitLibrary",
 	fnMalloc:              "malloc",
 	fnFree:                "free",
-	fnStackTop:            "emscripten_stack_get_current",
+	fnReadChars:           "read_chars", // not of PDFium's, but of module/chars.c
+	fnExhaustStack:        "exhaust_stack",
 	fnFileAccessCreate:    "FPDF_FILEACCESS_Create",
 	fnFileWriteCreate:     "FPDF_FILEWRITE_Create",
 	fnLoadCustomDocument:  "FPDF_LoadCustomDocument",

@@ -1,14 +1,11 @@
 package pdfium
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"unicode/utf16"
-
-	"github.com/tetratelabs/wazero/api"
 )
 
 // scratchSize is the room for results and strings that functions write: names and titles are cut to it.
@@ -16,19 +13,11 @@ const scratchSize = 16 << 10
 
 // Instance is one running copy of the module.
 type Instance struct {
-	ctx               context.Context //nolint:containedctx // of the module's life; wazero wants one with every call
-	runtime           *Runtime
-	mod               api.Module
-	mem               api.Memory
-	charLoop          api.Module   // the loop over characters, see buildCharModule
-	readCharsFunction api.Function // its function
-	limit             *memoryLimiter
-	fn                [numFunctions]api.Function
-	stack             [16]uint64
-	scratch           uint64
-	// stackTop is where the module's own stack begins: the one thing that documents change and that is not in its memory.
-	stackTop uint64
-	uses     int
+	runtime *Runtime
+	engine  *engine
+	stack   [16]uint64 // a call's arguments and its result
+	scratch uint64
+	trap    *Trap // that ended it; nil while it runs
 }
 
 // Trap is what an Instance panics with when the module trapped: a crash in PDFium, contained.
@@ -43,31 +32,29 @@ type Trap struct {
 // Error says where it trapped.
 func (t *Trap) Error() string { return fmt.Sprintf("pdfium trapped in %s: %v", t.Function, t.Err) }
 
-// Unwrap returns wazero's error.
+// Unwrap returns how it trapped.
 func (t *Trap) Unwrap() error { return t.Err }
 
-// maxUses bounds how many documents an instance is used for: files that PDFium might fail to close would be kept open.
-const maxUses = 1000
-
-// Close drops the instance and its memory, or gives it back the memory that it had at first and keeps it for the next
-// document.
-func (in *Instance) Close() error {
-	in.uses++
-	if in.limit.hasSnapshot && in.uses < maxUses && in.runtime.spare == nil &&
-		in.callFunction(fnStackTop) == in.stackTop && in.limit.restoreSnapshot() == nil {
+// Close drops the instance and its memory, or brings it back to what it was at first and keeps it for the next document.
+func (in *Instance) Close() {
+	if in.runtime.spare == nil && in.engine.restoreState() {
 		in.runtime.spare = in
-		return nil
+		return
 	}
-	return errors.Join(in.charLoop.Close(in.ctx), in.mod.Close(in.ctx))
+	in.engine.free()
 }
 
-// MemoryBytes is the present size of the linear memory. It never shrinks.
-func (in *Instance) MemoryBytes() int64 { return int64(in.mem.Size()) }
+// MemoryBytes is the present size of the linear memory. It never shrinks while a document is open.
+func (in *Instance) MemoryBytes() int64 { return int64(len(in.engine.linearMemory())) }
 
 func (in *Instance) callFunction(f function, args ...uint64) uint64 {
+	if in.trap != nil {
+		panic(in.trap) // of what is closed on the way out of a trap
+	}
 	copy(in.stack[:], args)
-	if err := in.fn[f].CallWithStack(in.ctx, in.stack[:]); err != nil {
-		panic(&Trap{Function: functionNames[f], Memory: in.limit.denied, Err: err})
+	if err := in.engine.call(f, &in.stack); err != nil {
+		in.trap = &Trap{Function: functionNames[f], Memory: in.engine.hasBeenDenied(), Err: err}
+		panic(in.trap)
 	}
 	return in.stack[0]
 }
@@ -88,14 +75,11 @@ func (in *Instance) freeMemory(p uint64) { in.callFunction(fnFree, p) }
 
 // memoryView is a view of the module's memory, valid until the next call.
 func (in *Instance) memoryView(p uint64, n int) []byte {
-	if p > math.MaxUint32 || n < 0 || n > math.MaxUint32 {
+	all := in.engine.linearMemory()
+	if n < 0 || p > uint64(len(all)) || uint64(n) > uint64(len(all))-p {
 		panic(&Trap{Function: "memory", Err: errOutOfRange})
 	}
-	b, ok := in.mem.Read(uint32(p), uint32(n))
-	if !ok {
-		panic(&Trap{Function: "memory", Err: errOutOfRange})
-	}
-	return b
+	return all[p:][:n:n]
 }
 
 var errOutOfRange = errors.New("address outside the module's memory")

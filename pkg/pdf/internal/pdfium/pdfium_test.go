@@ -13,12 +13,11 @@ import (
 
 func newInstance(t *testing.T, memory int64) *Instance {
 	t.Helper()
-	rt, err := NewRuntime(t.Context(), Config{CacheDir: DefaultCacheDir(),
-		MemoryLimit: memory})
+	rt, err := NewRuntime(Config{MemoryLimit: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := rt.NewInstance(t.Context())
+	in, err := rt.NewInstance()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
-
-	"github.com/tetratelabs/wazero/api"
 )
 
 // Char is one character of a page, as PDFium's text page lists it.
@@ -445,7 +443,7 @@ func (r *textReader) measureUnnamedFonts() {
 	for _, f := range r.unnamed {
 		var widths []float64
 		for char := range f.shown {
-			if r.in.callBool(fnFontGlyphWidth, f.font, uint64(uint32(char)), api.EncodeF32(size), r.in.scratch) {
+			if r.in.callBool(fnFontGlyphWidth, f.font, uint64(uint32(char)), uint64(math.Float32bits(size)), r.in.scratch) {
 				if w := float64(math.Float32frombits(r.in.readUint32(0))); w > 0 && w < 10*size {
 					widths = append(widths, w)
 				}

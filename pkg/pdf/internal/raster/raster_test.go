@@ -13,13 +13,11 @@ import (
 // forEachSource opens a file and calls f for each page of it.
 func forEachSource(t *testing.T, file pdftest.File, f func(n int, s Source)) {
 	t.Helper()
-	rt, err := pdfium.NewRuntime(t.Context(),
-		pdfium.Config{CacheDir: pdfium.DefaultCacheDir(), MemoryLimit: 768 << 20})
+	rt, err := pdfium.NewRuntime(pdfium.Config{MemoryLimit: 768 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rt.Close(t.Context())
-	in, err := rt.NewInstance(t.Context())
+	in, err := rt.NewInstance()
 	if err != nil {
 		t.Fatal(err)
 	}
