@@ -15,6 +15,7 @@ import "C"
 import (
 	"errors"
 	"runtime/cgo"
+	"sync"
 	"unsafe"
 
 	// Its version is that of the module, and is in go.mod and in the program's build information by this.
@@ -40,11 +41,10 @@ type engine struct {
 	handle cgo.Handle // of the Runtime, for the callbacks
 }
 
-// functionNumbers are the module's numbers of our functions.
+// functionNumbers are the module's numbers of our functions, once findFunctions has looked them up by their names.
 var functionNumbers [numFunctions]C.int
 
-// findFunctions looks the functions up by their names.
-func findFunctions() error {
+var findFunctions = sync.OnceValue(func() error {
 	for f, name := range functionNames {
 		s := C.CString(name)
 		functionNumbers[f] = C.engine_find(s)
@@ -54,7 +54,7 @@ func findFunctions() error {
 		}
 	}
 	return nil
-}
+})
 
 // newEngine makes a copy of the module and has it initialise itself.
 func newEngine(r *Runtime) (*engine, error) {
