@@ -16,6 +16,11 @@ const (
 	// most: the parts of inserts are merged again and again, which costs several times what the inserts do, and a server
 	// that has just been fast is no exception. Who comes alone does not wait.
 	restShare, maxRest, smallBatch = 20, 250 * time.Millisecond, 32
+	// Items that can wait are gathered for longer while more come. A server merges small parts with the last one of up to
+	// 2 MB that it made of earlier ones, and of parts smaller than a hundredth of that only one or two at a time: each
+	// insert of a few pages has it rewritten, one of twenty a fraction of it. They wait until maxPatience after an insert,
+	// or until none has come for quietTime, as where all who store are waiting.
+	maxPatience, quietTime = time.Second, 150 * time.Millisecond
 	// maxBatchPages and maxBatchBytes bound an insert: rows of words are some 200 a page, and a block of a million rows
 	// would be split.
 	maxBatchPages = 1024
@@ -24,26 +29,30 @@ const (
 
 // insertBatcher makes one insert of what several callers store.
 type insertBatcher[T any] struct {
-	store func(ctx context.Context, items []T) error
-	size  func(T) int
-	queue chan *pendingWrite[T]
-	done  chan struct{}
-	stop  context.CancelFunc
-	once  sync.Once
-	rest  time.Time // until when small batches are gathered; the goroutine's of runBatches
+	store   func(ctx context.Context, items []T) error
+	size    func(T) int
+	canWait func(T) bool
+	queue   chan *pendingWrite[T]
+	done    chan struct{}
+	stop    context.CancelFunc
+	once    sync.Once
+	// Until when small batches are gathered, and those that can wait; the goroutine's of runBatches.
+	rest, patience time.Time
 }
 
 // pendingWrite is what one caller stores.
 type pendingWrite[T any] struct {
-	items  []T
-	bytes  int
-	stored chan error // gets one answer
+	items   []T
+	bytes   int
+	canWait bool       // all of them can
+	stored  chan error // gets one answer
 }
 
-func newInsertBatcher[T any](store func(context.Context, []T) error, size func(T) int) *insertBatcher[T] {
+func newInsertBatcher[T any](store func(context.Context, []T) error, size func(T) int,
+	canWait func(T) bool) *insertBatcher[T] {
 	ctx, stop := context.WithCancel(context.Background())
-	g := &insertBatcher[T]{store: store, size: size, queue: make(chan *pendingWrite[T]), done: make(chan struct{}),
-		stop: stop}
+	g := &insertBatcher[T]{store: store, size: size, canWait: canWait, queue: make(chan *pendingWrite[T]),
+		done: make(chan struct{}), stop: stop}
 	go g.runBatches(ctx)
 	return g
 }
@@ -54,9 +63,10 @@ func (g *insertBatcher[T]) storeItems(ctx context.Context, items []T) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := &pendingWrite[T]{items: items, stored: make(chan error, 1)}
+	w := &pendingWrite[T]{items: items, canWait: true, stored: make(chan error, 1)}
 	for _, item := range items {
 		w.bytes += g.size(item)
+		w.canWait = w.canWait && g.canWait(item)
 	}
 	select {
 	case g.queue <- w:
@@ -86,7 +96,8 @@ func (g *insertBatcher[T]) runBatches(ctx context.Context) {
 			writes := g.collectWrites(ctx, first)
 			start := time.Now()
 			g.storeWrites(ctx, writes)
-			g.rest = time.Now().Add(min(restShare*time.Since(start), maxRest))
+			now := time.Now()
+			g.rest, g.patience = now.Add(min(restShare*now.Sub(start), maxRest)), now.Add(maxPatience)
 		case <-ctx.Done():
 			return
 		}
@@ -95,8 +106,9 @@ func (g *insertBatcher[T]) runBatches(ctx context.Context) {
 
 // collectWrites waits a moment for more, and longer while the server rests. A Store that ends waits no longer.
 func (g *insertBatcher[T]) collectWrites(ctx context.Context, first *pendingWrite[T]) []*pendingWrite[T] {
-	writes, items, bytes := []*pendingWrite[T]{first}, len(first.items), first.bytes
-	delay, rest := time.NewTimer(batchDelay), time.NewTimer(max(batchDelay, time.Until(g.rest)))
+	writes, items, bytes, canWait := []*pendingWrite[T]{first}, len(first.items), first.bytes, first.canWait
+	soonest := time.Now().Add(batchDelay)
+	delay, rest := time.NewTimer(batchDelay), time.NewTimer(g.untilDue(soonest, canWait))
 	defer delay.Stop()
 	defer rest.Stop()
 	waited := false
@@ -106,6 +118,8 @@ func (g *insertBatcher[T]) collectWrites(ctx context.Context, first *pendingWrit
 			writes = append(writes, w)
 			items += len(w.items)
 			bytes += w.bytes
+			canWait = canWait && w.canWait
+			rest.Reset(g.untilDue(soonest, canWait))
 		case <-delay.C:
 			waited = true
 		case <-rest.C:
@@ -115,6 +129,16 @@ func (g *insertBatcher[T]) collectWrites(ctx context.Context, first *pendingWrit
 		}
 	}
 	return writes
+}
+
+// untilDue returns how long a small batch waits for more from now on, when a write has just come; at least until the
+// soonest time that there is.
+func (g *insertBatcher[T]) untilDue(soonest time.Time, canWait bool) time.Duration {
+	due := time.Until(g.rest)
+	if canWait {
+		due = min(max(due, quietTime), time.Until(g.patience))
+	}
+	return max(due, time.Until(soonest))
 }
 
 // storeWrites stores the writes, and answers their callers. It is not cut short by the end of the Store, which waits

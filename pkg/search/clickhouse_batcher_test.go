@@ -17,24 +17,27 @@ type insertLog struct {
 	items []int
 }
 
-// insertOf stores items in the table by one batcher, in a bubble of time: writes are how many items come when.
-func (l *insertLog) insertOf(t *testing.T, writes map[time.Duration]int) {
+// insertOf stores items in the table by one batcher, in a bubble of time: writes are how many items come when, and
+// patient how many that can wait.
+func (l *insertLog) insertOf(t *testing.T, writes, patient map[time.Duration]int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l.start = time.Now()
-		g := newInsertBatcher(func(_ context.Context, items []int) error {
+		g := newInsertBatcher(func(_ context.Context, items []bool) error {
 			l.at, l.items = append(l.at, time.Since(l.start)), append(l.items, len(items))
 			time.Sleep(l.takes) //nolint:forbidigo // of the bubble
 			return nil
-		}, func(int) int { return 1 })
+		}, func(bool) int { return 1 }, func(canWait bool) bool { return canWait })
 		var callers sync.WaitGroup
-		for at, n := range writes {
-			callers.Go(func() {
-				time.Sleep(at) //nolint:forbidigo // of the bubble
-				if err := g.storeItems(t.Context(), make([]int, n)); err != nil {
-					t.Error(err)
-				}
-			})
+		for canWait, writes := range map[bool]map[time.Duration]int{false: writes, true: patient} {
+			for at, n := range writes {
+				callers.Go(func() {
+					time.Sleep(at) //nolint:forbidigo // of the bubble
+					if err := g.storeItems(t.Context(), slices.Repeat([]bool{canWait}, n)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
 		}
 		callers.Wait()
 		g.stopAndWait()
@@ -54,7 +57,7 @@ const ms = time.Millisecond
 func TestBatcherRestsAfterInsert(t *testing.T) {
 	t.Parallel()
 	l := &insertLog{takes: 6 * ms}
-	l.insertOf(t, map[time.Duration]int{0: 1, 50 * ms: 1, 90 * ms: 2, 130 * ms: 1, 400 * ms: 1})
+	l.insertOf(t, map[time.Duration]int{0: 1, 50 * ms: 1, 90 * ms: 2, 130 * ms: 1, 400 * ms: 1}, nil)
 	l.check(t, []time.Duration{5 * ms, 131 * ms, 405 * ms}, []int{1, 4, 1})
 }
 
@@ -62,15 +65,43 @@ func TestBatcherRestsAfterInsert(t *testing.T) {
 func TestBatcherBoundsRest(t *testing.T) {
 	t.Parallel()
 	l := &insertLog{takes: time.Second}
-	l.insertOf(t, map[time.Duration]int{0: 1, 10 * ms: 1})
+	l.insertOf(t, map[time.Duration]int{0: 1, 10 * ms: 1}, nil)
 	l.check(t, []time.Duration{5 * ms, 1255 * ms}, []int{1, 1})
+}
+
+// What can wait is gathered while more comes, for a second after an insert at most.
+func TestBatcherGathersWhatCanWait(t *testing.T) {
+	t.Parallel()
+	l, patient := &insertLog{takes: 6 * ms}, map[time.Duration]int{0: 1}
+	for at := 50 * ms; at < 1500*ms; at += 100 * ms {
+		patient[at] = 1
+	}
+	l.insertOf(t, nil, patient)
+	l.check(t, []time.Duration{5 * ms, 1011 * ms, 1600 * ms}, []int{1, 10, 5})
+}
+
+// Where no more comes it waits no longer, but as long as everything does after an insert.
+func TestBatcherWaitsForNoMore(t *testing.T) {
+	t.Parallel()
+	l := &insertLog{takes: 20 * ms}
+	l.insertOf(t, nil, map[time.Duration]int{0: 1, 40 * ms: 2, 300 * ms: 1, 400 * ms: 1, 2000 * ms: 1})
+	l.check(t, []time.Duration{5 * ms, 275 * ms, 550 * ms, 2005 * ms}, []int{1, 2, 2, 1})
+}
+
+// What cannot wait takes along what can.
+func TestBatcherEndsPatience(t *testing.T) {
+	t.Parallel()
+	l := &insertLog{takes: 6 * ms}
+	l.insertOf(t, map[time.Duration]int{60 * ms: 1, 400 * ms: 1}, map[time.Duration]int{0: 1, 50 * ms: 1, 300 * ms: 2,
+		390 * ms: 1})
+	l.check(t, []time.Duration{5 * ms, 131 * ms, 400 * ms}, []int{1, 2, 4})
 }
 
 // What is large enough goes at once: a chunk of pages, or as much from several.
 func TestBatcherHandsLargeBatchesOn(t *testing.T) {
 	t.Parallel()
 	l := &insertLog{takes: 40 * ms}
-	l.insertOf(t, map[time.Duration]int{0: 1, 50 * ms: 40, 100 * ms: 20, 110 * ms: 12})
+	l.insertOf(t, map[time.Duration]int{0: 1, 50 * ms: 40, 100 * ms: 20, 110 * ms: 12}, nil)
 	l.check(t, []time.Duration{5 * ms, 55 * ms, 110 * ms}, []int{1, 40, 32})
 }
 
@@ -82,7 +113,7 @@ func TestBatcherStopsResting(t *testing.T) {
 		g := newInsertBatcher(func(context.Context, []int) error {
 			time.Sleep(40 * ms) //nolint:forbidigo // of the bubble
 			return nil
-		}, func(int) int { return 1 })
+		}, func(int) int { return 1 }, func(int) bool { return false })
 		var second error
 		var callers sync.WaitGroup
 		callers.Go(func() {

@@ -57,7 +57,8 @@ type clickhouseDocuments struct {
 
 func newClickHouseDocuments(server *clickhouseServer) *clickhouseDocuments {
 	s := &clickhouseDocuments{clickhouseServer: server}
-	s.batcher = newInsertBatcher(s.storeDocuments, func(Document) int { return 0 })
+	s.batcher = newInsertBatcher(s.storeDocuments, func(Document) int { return 0 },
+		func(Document) bool { return false })
 	return s
 }
 

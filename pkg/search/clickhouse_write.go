@@ -82,7 +82,8 @@ type clickhousePages struct {
 
 func newClickHousePages(server *clickhouseServer) *clickhousePages {
 	s := &clickhousePages{clickhouseServer: server}
-	s.batcher = newInsertBatcher(s.storePages, func(p Page) int { return len(p.Text) })
+	s.batcher = newInsertBatcher(s.storePages, func(p Page) int { return len(p.Text) },
+		func(p Page) bool { return p.CanWait })
 	return s
 }
 

@@ -78,6 +78,9 @@ type Page struct {
 	// ExpireTime is when the page may go by itself if it was not deleted, zero for never. It is a safety net: a store
 	// takes days for it, or, as SQLite does, leaves it to DeleteJob.
 	ExpireTime time.Time
+	// CanWait says that PutPages may take up to a second, to store the page with others: few writes, each of many pages,
+	// cost some stores much less.
+	CanWait bool
 }
 
 // Document is what is known of a job's document.

@@ -71,7 +71,7 @@ func (st *pageSteps) ProcessUnit(ctx context.Context, s *stage.Snapshot, t *busv
 	if err != nil {
 		return unitResult{}, err
 	}
-	if err := st.storePages(ctx, s.Job, pages); err != nil {
+	if err := st.storePages(ctx, s, pages); err != nil {
 		return unitResult{}, err
 	}
 	if err := failpoint.Hit(string(bus.Index), "work"); err != nil {
@@ -127,8 +127,10 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 	return pages, nil
 }
 
-// storePages writes the pages' results to the blob store, and at the same time their rows to the search index.
-func (st *pageSteps) storePages(ctx context.Context, r *job.Record, pages []*inkstreamv1.Page) error {
+// storePages writes the pages' results to the blob store, and at the same time their rows to the search index. Pages of
+// the batch lane, for which no user waits one by one, may wait for each other.
+func (st *pageSteps) storePages(ctx context.Context, s *stage.Snapshot, pages []*inkstreamv1.Page) error {
+	r := s.Job
 	rows := make([]search.Page, 0, len(pages))
 	objects := make([]blob.Object, 0, len(pages))
 	encode := document.EncodeObservedPage
@@ -142,7 +144,9 @@ func (st *pageSteps) storePages(ctx context.Context, r *job.Record, pages []*ink
 			return err
 		}
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, Compress: true})
-		rows = append(rows, projection.IndexPage(r.Tenant, r.ID, r.Run, n, p.GetText(), p.GetLanguage()))
+		row := projection.IndexPage(r.Tenant, r.ID, r.Run, n, p.GetText(), p.GetLanguage())
+		row.CanWait = s.Lane == bus.Batch
+		rows = append(rows, row)
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
