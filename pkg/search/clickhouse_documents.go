@@ -88,8 +88,8 @@ func (s *clickhouseDocuments) PutDocuments(ctx context.Context, docs []Document)
 	return nil
 }
 
-// RestAfter returns twenty times as long as the write took, for three seconds at most: the server merges a table of less than
-// 100 MB as a whole after every few inserts into it, whatever their size.
+// RestAfter returns twenty times as long as the write took, for three seconds at most: the server merges what an insert
+// of few documents brings with up to 2 MB that it merged before.
 func (s *clickhouseDocuments) RestAfter(took time.Duration) time.Duration {
 	return min(20*took, 3*time.Second)
 }
