@@ -110,6 +110,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		return reading{}, err
 	}
 	got.dropSpecks()
+	got.useModernGreek()
 	r.markBullets(&got)
 	rulings, down := r.findRulings(got.skew, got.textWidth())
 	got.rulings = rulings
