@@ -3,6 +3,7 @@ package layout
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -214,5 +215,38 @@ func TestNotesInTheMargin(t *testing.T) {
 	ArrangePage(page)
 	if text := strings.Join(strings.Fields(page.GetText()), " "); strings.Count(text, "margin of it and goes on below that in another") != 4 {
 		t.Errorf("the notes part the text: %q", text)
+	}
+}
+
+// TestMisreadLineNumbers parts the numbers of lines from the text on a sheet of two pages, of which a recogniser misread some, and read all its
+// lines across.
+func TestMisreadLineNumbers(t *testing.T) {
+	t.Parallel()
+	const count = 24
+	numbers := make([]string, count)
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(i + 1)
+	}
+	numbers[3], numbers[9], numbers[14], numbers[19] = "1", "18", "45", "28"
+	text := columnText(count)
+	for i := 0; i < count; i += 5 {
+		text[i] = "A. " + text[i]
+	}
+	lines := make([]*inkstreamv1.Line, count)
+	for i := range lines {
+		y := 60 + 18*float64(i)
+		lines[i] = &inkstreamv1.Line{}
+		for side := range 2 {
+			x := 40 + 280*float64(side)
+			lines[i].Words = slices.Concat(lines[i].Words, at(x, y, 9, numbers[i]).Words, at(x+20, y, 9, text[i]).Words)
+		}
+	}
+	p := recognised(lines)
+	ArrangePage(p)
+	for i := 1; i < count; i++ {
+		if !containsRun(p, text[i-1], text[i]) {
+			t.Errorf("%q is not followed by %q in\n%s", text[i-1], text[i], p.GetText())
+			break
+		}
 	}
 }

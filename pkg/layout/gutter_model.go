@@ -3,6 +3,7 @@ package layout
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
 	"sync"
 	"unicode"
 
@@ -52,6 +53,9 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 		return false
 	}
 	if gutters > 1 && beginsNumberedLines(left, right) || areMarginNotes(right, left, j.em) || areMarginNotes(left, right, j.em) {
+		return true
+	}
+	if numbersLines(left, right) {
 		return true
 	}
 	f := measureGutter(left, right, gutterContext{gap: gap, across: j.rulings.across, down: j.rulings.down, gutters: gutters,
@@ -177,24 +181,27 @@ func beginsNumberedLines(left, right []sideLine) bool {
 	return ofLeft >= words*len(left) && 5*counting >= 4*(len(right)-1)
 }
 
-// numbersLines reports whether the left side counts the lines of running text on the right, as in the margin of a transcript.
+// numbersLines reports whether the left side counts the lines of running text on the right, as in the margin of a transcript. A few of the
+// numbers may be misread.
 func numbersLines(left, right []sideLine) bool {
 	const fewest, words, runsOn = 10, 3, 0.2
 	if len(left) < fewest || len(right) < fewest {
 		return false
 	}
+	atOffset := map[int]int{} // how many numbers there are by how much larger they are than that of their line
 	counting, ofRight := 0, 0
 	small := 0.0
-	for i := 1; i < len(left); i++ {
-		if left[i].words == 1 && countsOn(left[i-1].last.GetText(), left[i].first.GetText()) {
-			counting++
+	for i, l := range left {
+		if n, err := strconv.Atoi(l.first.GetText()); err == nil && l.words == 1 {
+			atOffset[n-i]++
+			counting = max(counting, atOffset[n-i])
 		}
 	}
 	for _, l := range right {
 		ofRight += l.words
 		small += share(unicode.IsLower(firstRune(l.first.GetText())), float64(len(right)))
 	}
-	return 5*counting >= 4*(len(left)-1) && ofRight >= words*len(right) && small >= runsOn
+	return 5*counting >= 4*len(left) && ofRight >= words*len(right) && small >= runsOn
 }
 
 // minFigureRows is how many lines of figures make a column of a table.

@@ -133,15 +133,15 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	return out
 }
 
-// readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words parts: it
-// took the lines of neighbouring columns for one, and its order cannot be right.
+// readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words parts, or a few over
+// three or more: it took the lines of neighbouring columns for one, and its order cannot be right.
 func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
 	const (
 		fewest, share = 5, 0.2 // lines, and their share of those long enough
 		perSide       = 2      // words
 	)
 	of := columnsOfWords(made)
-	long, across := 0, 0
+	long, across, overMany := 0, 0, 0
 	for _, line := range lines {
 		if len(line.words) < 2*perSide {
 			continue
@@ -161,8 +161,11 @@ func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
 		if sides > 1 {
 			across++
 		}
+		if sides > 2 {
+			overMany++
+		}
 	}
-	return across >= fewest && float64(across) >= share*float64(long)
+	return overMany >= fewest || across >= fewest && float64(across) >= share*float64(long)
 }
 
 // columnsOfWords returns for each word the column that it stands in, from 1: blocks of which each stands below the one before are one. Words

@@ -133,3 +133,27 @@ func TestColumnsEndAtRules(t *testing.T) {
 		}
 	}
 }
+
+// TestLastLinesAcrossColumns puts a page in order of whose three columns the recogniser took the last lines for one.
+func TestLastLinesAcrossColumns(t *testing.T) {
+	t.Parallel()
+	const count, apart = 40, 34 // lines of a column, and those that were read column by column
+	var columns [3][]*inkstreamv1.Line
+	for i, name := range []string{"left", "middle", "right"} {
+		var text []string
+		for n := range count / 2 {
+			text = append(text, fmt.Sprintf("this text of the %s", name), fmt.Sprintf("goes on until line %d", 2*n+1))
+		}
+		columns[i] = down(40+180*float64(i), 60, 9, text...)
+	}
+	var across []*inkstreamv1.Line
+	for n := apart; n < count; n++ {
+		across = append(across, &inkstreamv1.Line{Words: slices.Concat(columns[0][n].Words, columns[1][n].Words, columns[2][n].Words)})
+	}
+	p := recognised(columns[0][:apart], columns[1][:apart], columns[2][:apart], across)
+	ArrangePage(p)
+	text := p.GetText()
+	if strings.LastIndex(text, "left") > strings.Index(text, "middle") || strings.LastIndex(text, "middle") > strings.Index(text, "right") {
+		t.Errorf("columns are mixed: %q", text)
+	}
+}
