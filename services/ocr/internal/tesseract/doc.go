@@ -37,6 +37,7 @@
 //	merge.go      a page that reads badly (mean confidence below 0.82) is read once more, enlarged, and the surer of each line is kept
 //	duplicates.go characters of Chinese, Japanese and Korean that were read twice count once: better in five of 18 variants of three pages (turned,
 //	              scaled, blurred, noisy), worse in one
+//	greek.go      breathings and circumflexes that are read in modern Greek become its one accent, and micro signs the letter mu
 //	language_detection.go
 //	              languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
 //	              besides scripts whose models have no Latin letters: 0.22 to 0.04 on seven pages
