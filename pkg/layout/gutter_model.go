@@ -189,14 +189,19 @@ func numbersLines(left, right []sideLine) bool {
 		return false
 	}
 	atOffset := map[int]int{} // how many numbers there are by how much larger they are than that of their line
-	counting, ofRight := 0, 0
+	most, goesOn, ofRight := 0, 0, 0
 	small := 0.0
 	for i, l := range left {
 		if n, err := strconv.Atoi(l.first.GetText()); err == nil && l.words == 1 {
 			atOffset[n-i]++
-			counting = max(counting, atOffset[n-i])
+			most = max(most, atOffset[n-i])
+		}
+		if i > 0 && l.words == 1 && countsOn(left[i-1].last.GetText(), l.first.GetText()) {
+			goesOn++
 		}
 	}
+	// A misread number stands between two that do not follow on it; one that is missing changes the offset of all that follow.
+	counting := max(most, goesOn+1)
 	for _, l := range right {
 		ofRight += l.words
 		small += share(unicode.IsLower(firstRune(l.first.GetText())), float64(len(right)))
