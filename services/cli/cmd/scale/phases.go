@@ -117,8 +117,15 @@ func (h *rehearsal) measureWork(ctx context.Context, s *state, when string) erro
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
+	busy, stop := context.WithCancel(gctx)
+	defer stop()
 	g.Go(func() (err error) {
+		defer stop()
 		s.rate, err = h.watcher.measureRate(gctx, h.cfg.window)
+		return err
+	})
+	g.Go(func() (err error) {
+		s.processor, err = measureProcessor(busy)
 		return err
 	})
 	g.Go(func() (err error) {

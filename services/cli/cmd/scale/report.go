@@ -15,6 +15,7 @@ import (
 // state is what was measured with the queue empty, or deep.
 type state struct {
 	rate                     float64
+	processor                []time.Duration // what the same computation takes, see measureProcessor
 	list, search, own, other []time.Duration
 	starts                   map[string]time.Duration
 }
@@ -82,6 +83,7 @@ func (r *report) printComparison(t io.Writer) {
 	}
 	fmt.Fprintf(t, "\nWHAT\tEMPTY QUEUE\t%d QUEUED\tRATIO\n", total)
 	fmt.Fprintf(t, "one-page jobs a second\t%.1f\t%.1f\t%.2f\n", r.empty.rate, r.deep.rate, r.deep.rate/r.empty.rate)
+	row("SHA-256 of 64 MB meanwhile, processor time", median(r.empty.processor), median(r.deep.processor))
 	row("one page of the same tenant, until it is done (deep: beside the long document)", median(r.empty.own),
 		median(r.deep.own))
 	row("one page of another tenant, the same", median(r.empty.other), median(r.deep.other))
