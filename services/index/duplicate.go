@@ -18,7 +18,6 @@ import (
 	"inkstream.dev/pkg/fault"
 	"inkstream.dev/pkg/job"
 	"inkstream.dev/pkg/jobs"
-	"inkstream.dev/pkg/projection"
 	"inkstream.dev/pkg/search"
 	"inkstream.dev/pkg/stage"
 	busv1 "inkstream.dev/proto/gen/inkstream/bus/v1"
@@ -38,7 +37,7 @@ func (st *steps) takeOverResults(ctx context.Context, s *stage.Snapshot) error {
 	case err != nil:
 		return err
 	}
-	err = st.copyResults(ctx, from, s.Job)
+	err = st.copyResults(ctx, s, from)
 	if err == nil {
 		// A job that goes is marked before anything of it goes: so what was copied is whole if it was not marked by now.
 		var now *job.Record
@@ -170,12 +169,13 @@ const (
 	copyBatchPages = 64
 )
 
-// copyResults gives one job all that another one's last run has. The error wraps errResultsGone where a page of it is
+// copyResults gives a job all that another one's last run has. The error wraps errResultsGone where a page of it is
 // missing.
-func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
+func (st *steps) copyResults(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
+	to := s.Job
 	source := job.RunFolder(from.Tenant, from.ID, from.ResultRun)
 	target := job.RunFolder(to.Tenant, to.ID, to.Run)
-	if err := st.copyStoredPages(ctx, from, to); err != nil {
+	if err := st.copyStoredPages(ctx, s, from); err != nil {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
@@ -211,7 +211,8 @@ func (st *steps) copyResults(ctx context.Context, from, to *job.Record) error {
 }
 
 // copyStoredPages copies the stored pages and indexes them.
-func (st *steps) copyStoredPages(ctx context.Context, from, to *job.Record) error {
+func (st *steps) copyStoredPages(ctx context.Context, s *stage.Snapshot, from *job.Record) error {
+	to := s.Job
 	for first := 1; first <= from.PageCount; first += copyBatchPages {
 		stage.Heartbeat(ctx)
 		var mu sync.Mutex // guards rows
@@ -230,7 +231,7 @@ func (st *steps) copyStoredPages(ctx context.Context, from, to *job.Record) erro
 					return fmt.Errorf("take over page %d: %w", n, err)
 				}
 				mu.Lock()
-				rows = append(rows, projection.IndexPage(to.Tenant, to.ID, to.Run, n, text, language))
+				rows = append(rows, indexedPage(s, n, text, language))
 				mu.Unlock()
 				return st.deps.Blobs.CopyBlob(gctx, key, job.PageKey(to.Tenant, to.ID, to.Run, n))
 			})

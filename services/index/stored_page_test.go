@@ -36,8 +36,13 @@ func TestPagesOfBatchLaneCanWait(t *testing.T) {
 			[]*inkstreamv1.Page{page}); err != nil {
 			t.Fatal(err)
 		}
-		if len(log.pages) != 1 || log.pages[0].CanWait != canWait {
-			t.Errorf("%s: stored %+v, want one that can wait: %t", lane, log.pages, canWait)
+		r.PageCount, r.ResultRun = 1, r.Run
+		duplicate := st.createJob(t, func(*job.Record) {})
+		if err := st.copyStoredPages(t.Context(), &stage.Snapshot{Job: duplicate, Lane: lane}, r); err != nil {
+			t.Fatal(err)
+		}
+		if len(log.pages) != 2 || log.pages[0].CanWait != canWait || log.pages[1].CanWait != canWait {
+			t.Errorf("%s: stored %+v, want two that can wait: %t", lane, log.pages, canWait)
 		}
 	}
 }

@@ -127,8 +127,15 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 	return pages, nil
 }
 
-// storePages writes the pages' results to the blob store, and at the same time their rows to the search index. Pages of
-// the batch lane, for which no user waits one by one, may wait for each other.
+// indexedPage returns a page of a job as the search index has it. Pages of the batch lane, for which no user waits one by
+// one, may wait for each other.
+func indexedPage(s *stage.Snapshot, number int, text, language string) search.Page {
+	page := projection.IndexPage(s.Job.Tenant, s.Job.ID, s.Job.Run, number, text, language)
+	page.CanWait = s.Lane == bus.Batch
+	return page
+}
+
+// storePages writes the pages' results to the blob store, and at the same time their rows to the search index.
 func (st *pageSteps) storePages(ctx context.Context, s *stage.Snapshot, pages []*inkstreamv1.Page) error {
 	r := s.Job
 	rows := make([]search.Page, 0, len(pages))
@@ -144,9 +151,7 @@ func (st *pageSteps) storePages(ctx context.Context, s *stage.Snapshot, pages []
 			return err
 		}
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, Compress: true})
-		row := projection.IndexPage(r.Tenant, r.ID, r.Run, n, p.GetText(), p.GetLanguage())
-		row.CanWait = s.Lane == bus.Batch
-		rows = append(rows, row)
+		rows = append(rows, indexedPage(s, n, p.GetText(), p.GetLanguage()))
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

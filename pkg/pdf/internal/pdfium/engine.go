@@ -70,21 +70,21 @@ func newEngine(r *Runtime) (*engine, error) {
 	}
 	e.memory = C.engine_memory(e.c)
 	if status := C.engine_start(e.c); status != C.ENGINE_OK {
-		e.free()
+		e.release()
 		return nil, statusErrors[status]
 	}
 	return e, nil
 }
 
-// free gives up the engine and its memory.
-func (e *engine) free() {
+// release gives up the engine and its memory.
+func (e *engine) release() {
 	C.engine_free(e.c)
 	e.handle.Delete()
 }
 
-// call calls a function with the arguments in values, which has room for all of them, and leaves the result in the
+// callExport calls a function with the arguments in values, which has room for all of them, and leaves the result in the
 // first. The error says how the module trapped.
-func (e *engine) call(f function, values *[16]uint64) error {
+func (e *engine) callExport(f function, values *[16]uint64) error {
 	if status := C.engine_call(e.c, functionNumbers[f], (*C.uint64_t)(&values[0])); status != C.ENGINE_OK {
 		return statusErrors[status]
 	}

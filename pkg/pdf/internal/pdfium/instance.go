@@ -41,7 +41,7 @@ func (in *Instance) Close() {
 		in.runtime.spare = in
 		return
 	}
-	in.engine.free()
+	in.engine.release()
 }
 
 // MemoryBytes is the present size of the linear memory. It never shrinks while a document is open.
@@ -52,7 +52,7 @@ func (in *Instance) callFunction(f function, args ...uint64) uint64 {
 		panic(in.trap) // of what is closed on the way out of a trap
 	}
 	copy(in.stack[:], args)
-	if err := in.engine.call(f, &in.stack); err != nil {
+	if err := in.engine.callExport(f, &in.stack); err != nil {
 		in.trap = &Trap{Function: functionNames[f], Memory: in.engine.hasBeenDenied(), Err: err}
 		panic(in.trap)
 	}
