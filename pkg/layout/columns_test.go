@@ -250,3 +250,21 @@ func TestMisreadLineNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestNumberedListing reads the numbers of a listing with their lines, where no other column stands beside it.
+func TestNumberedListing(t *testing.T) {
+	t.Parallel()
+	const count = 24
+	var lines []*inkstreamv1.Line
+	for i := range count {
+		y := 60 + 11*float64(i)
+		lines = append(lines, at(40, y, 9, strconv.Itoa(315+i)), at(60+10*float64(i%3), y, 9, fmt.Sprintf("local name%d = node.id of it", i)))
+	}
+	p := pageOf(lines)
+	ArrangePage(p)
+	for i := range count {
+		if want := fmt.Sprintf("%d local name%d", 315+i, i); !strings.Contains(p.GetText(), want) {
+			t.Fatalf("%q is not in\n%s", want, p.GetText())
+		}
+	}
+}

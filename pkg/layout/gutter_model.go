@@ -52,8 +52,8 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 	if j.isWithinFramedRows(left, right, gap) {
 		return false
 	}
-	if gutters > 1 && beginsNumberedLines(left, right) || areMarginNotes(right, left, j.em) || areMarginNotes(left, right, j.em) ||
-		numbersLines(left, right) {
+	if gutters > 1 && (beginsNumberedLines(left, right) || numbersLines(left, right)) || areMarginNotes(right, left, j.em) ||
+		areMarginNotes(left, right, j.em) {
 		return true
 	}
 	f := measureGutter(left, right, gutterContext{gap: gap, across: j.rulings.across, down: j.rulings.down, gutters: gutters,

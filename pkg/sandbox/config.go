@@ -46,6 +46,8 @@ type Config struct {
 	// ReadOnly lists files and folders that the child may read once the walls are up; nothing else. Missing ones are
 	// ignored.
 	ReadOnly []string
+	// ReadWrite lists files and folders that the child may change as well. Missing ones are ignored.
+	ReadWrite []string
 	// ScratchBytes is the size of the shared memory file; 0 means none.
 	ScratchBytes int64
 	// RecycleAfter is the number of requests after which a child is replaced when it is released; 0 means never.
@@ -107,6 +109,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	var err error
 	if c.ReadOnly, err = absolutePaths(c.ReadOnly); err != nil {
+		errs = append(errs, err)
+	}
+	if c.ReadWrite, err = absolutePaths(c.ReadWrite); err != nil {
 		errs = append(errs, err)
 	}
 	return c, errors.Join(errs...)

@@ -19,7 +19,7 @@
 // name only. Beyond that, Setup may do what the service may, to open fonts and map models; nothing of a
 // document is known then. After it the walls go up, on every thread, for good:
 //
-//   - Landlock: no file beyond Config.ReadOnly, none to change, no TCP, no abstract sockets, no signals to others;
+//   - Landlock: no file beyond Config.ReadOnly and Config.ReadWrite, no TCP, no abstract sockets, no signals to others;
 //   - seccomp: no sockets, no new processes, no exec, no tracing, no mounts, no namespaces, no change of modes or owners,
 //     no look at a file that is not open. Whether a path exists, the error of an attempt to open it still tells;
 //   - limits on data memory, open files, file size; no core dumps.

@@ -136,6 +136,8 @@ func limitResources(s childSpec, dataBefore uint64) error {
 const (
 	mayReadFile = landlock.AccessFSSet(llsys.AccessFSReadFile)
 	mayReadDir  = landlock.AccessFSSet(llsys.AccessFSReadDir)
+	mayChange   = landlock.AccessFSSet(llsys.AccessFSWriteFile | llsys.AccessFSTruncate)
+	mayArrange  = landlock.AccessFSSet(llsys.AccessFSMakeReg | llsys.AccessFSMakeDir | llsys.AccessFSRemoveFile | llsys.AccessFSRemoveDir)
 )
 
 // fileRules lists what the child may do with files. Nothing may be executed.
@@ -143,6 +145,9 @@ func fileRules(s childSpec) []landlock.Rule {
 	var rules []landlock.Rule
 	for _, path := range s.ReadOnly {
 		rules = appendRule(rules, path, mayReadFile, mayReadDir)
+	}
+	for _, path := range s.ReadWrite {
+		rules = appendRule(rules, path, mayReadFile|mayChange, mayReadDir|mayArrange)
 	}
 	return rules
 }

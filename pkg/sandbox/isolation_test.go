@@ -26,19 +26,20 @@ func TestIsolationHolds(t *testing.T) {
 	if missing := kernel.Warning(); missing != "" {
 		t.Skipf("this kernel lacks %s", missing)
 	}
-	readable, foreign := t.TempDir(), t.TempDir()
+	readable, writable, foreign := t.TempDir(), t.TempDir(), t.TempDir()
 	lone := filepath.Join(foreign, "lone")
 	for _, path := range []string{
-		filepath.Join(readable, "file"), filepath.Join(foreign, "file"), lone,
+		filepath.Join(readable, "file"), filepath.Join(writable, "file"), filepath.Join(foreign, "file"), lone,
 	} {
 		if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	child := leaseChild(t, newPool(t, sandbox.Config{
-		ReadOnly: []string{readable, lone, filepath.Join(foreign, "missing")},
+		ReadOnly:  []string{readable, lone, filepath.Join(foreign, "missing")},
+		ReadWrite: []string{writable},
 	}))
-	for _, tt := range slices.Concat(fileAttempts(readable, foreign), socketAttempts(t), processAttempts()) {
+	for _, tt := range slices.Concat(fileAttempts(readable, writable, foreign), socketAttempts(t), processAttempts()) {
 		_, err := child.Call(t.Context(), long, []byte("try "+tt.what))
 		if remote, ok := errors.AsType[*sandbox.RemoteError](err); tt.want == allowed && err != nil ||
 			tt.want != allowed && (!ok || !strings.HasSuffix(remote.Message, tt.want)) {
@@ -50,7 +51,7 @@ func TestIsolationHolds(t *testing.T) {
 	}
 }
 
-func fileAttempts(readable, foreign string) []attempt {
+func fileAttempts(readable, writable, foreign string) []attempt {
 	return []attempt{
 		{"read /etc/passwd", denied},
 		{"read /proc/self/environ", denied},
@@ -58,6 +59,7 @@ func fileAttempts(readable, foreign string) []attempt {
 		{"read " + foreign + "/file", denied},
 		{"read " + foreign + "/lone", allowed},
 		{"read " + readable + "/file", allowed},
+		{"read " + writable + "/file", allowed},
 		{"list " + readable, allowed},
 		{"list " + foreign, denied},
 		{"list /", denied},
@@ -68,8 +70,12 @@ func fileAttempts(readable, foreign string) []attempt {
 		{"write " + readable + "/file", denied},
 		{"write /tmp/inkstream-sandbox-test", denied},
 		{"write /dev/shm/inkstream-sandbox-test", denied},
+		{"write " + writable + "/new", allowed},
+		{"write " + writable + "/file", allowed},
+		{"mkdir " + writable + "/folder", allowed},
 		{"mkdir " + readable + "/folder", denied},
 		{"remove " + readable + "/file", denied},
+		{"remove " + writable + "/file", allowed},
 		{"chmod " + readable + "/file", forbidden},
 		{"stat /etc/passwd", forbidden},
 		{"stat " + foreign + "/file", forbidden},

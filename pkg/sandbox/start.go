@@ -44,6 +44,7 @@ type childSpec struct {
 	Args         []string `json:"args,omitempty"`
 	MemoryLimit  int64    `json:"memoryLimit"`
 	ReadOnly     []string `json:"readOnly,omitempty"`
+	ReadWrite    []string `json:"readWrite,omitempty"`
 	ScratchBytes int64    `json:"scratchBytes,omitempty"`
 }
 
@@ -245,7 +246,7 @@ func (p *Pool) spawnProcess() (*process, error) {
 
 	arg, err := json.Marshal(childSpec{
 		Program: p.cfg.Program, Args: p.cfg.Args, MemoryLimit: p.cfg.MemoryLimit,
-		ReadOnly: p.cfg.ReadOnly, ScratchBytes: p.cfg.ScratchBytes,
+		ReadOnly: p.cfg.ReadOnly, ReadWrite: p.cfg.ReadWrite, ScratchBytes: p.cfg.ScratchBytes,
 	})
 	if err != nil {
 		return nil, err
