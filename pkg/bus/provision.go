@@ -251,6 +251,9 @@ const (
 	pollInterval = 500 * time.Millisecond
 	// waitLogInterval is how often it is said that something is still waited for.
 	waitLogInterval = time.Minute
+	// minTry is how long the first look may take, and maxTry the last: a cluster that has just started does not answer a
+	// request about a stream or consumer without a leader, and does answer the same request a moment later.
+	minTry, maxTry = 500 * time.Millisecond, 5 * time.Second
 	// reasonPatience is how long the client may take to tell why there is no connection: it does not tell of its first
 	// try.
 	reasonPatience = 2 * time.Second
@@ -289,8 +292,8 @@ func (b *topologyAdmin) pollUntilReady(ctx context.Context, tell func(context.Co
 	begun := time.Now()
 	var told time.Time
 	var connected bool // when that was told
-	for {
-		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+	for patience := minTry; ; patience = min(2*patience, maxTry) {
+		try, cancel := context.WithTimeout(ctx, patience)
 		err := ok(try)
 		cancel()
 		if err == nil {
