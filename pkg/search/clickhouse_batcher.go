@@ -18,9 +18,9 @@ const (
 	restShare, maxRest, smallBatch = 20, 250 * time.Millisecond, 32
 	// Items that can wait are gathered for longer while more come. A server merges small parts with the last one of up to
 	// 2 MB that it made of earlier ones, and of parts smaller than a hundredth of that only one or two at a time: each
-	// insert of a few pages has it rewritten, one of twenty a fraction of it. They wait until maxPatience after an insert,
-	// or until none has come for quietTime, as where all who store are waiting.
-	maxPatience, quietTime = time.Second, 150 * time.Millisecond
+	// insert of a few pages has it rewritten, one of fifty a fraction of it. They wait until maxPatience after an insert,
+	// until there are largeBatch, or until none has come for quietTime, as where all who store are waiting.
+	maxPatience, quietTime, largeBatch = 3 * time.Second, 150 * time.Millisecond, 128
 	// maxBatchPages and maxBatchBytes bound an insert: rows of words are some 200 a page, and a block of a million rows
 	// would be split.
 	maxBatchPages = 1024
@@ -112,7 +112,7 @@ func (g *insertBatcher[T]) collectWrites(ctx context.Context, first *pendingWrit
 	defer delay.Stop()
 	defer rest.Stop()
 	waited := false
-	for items < maxBatchPages && bytes < maxBatchBytes && !(waited && items >= smallBatch) {
+	for items < maxBatchPages && bytes < maxBatchBytes && !(waited && isEnough(items, canWait)) {
 		select {
 		case w := <-g.queue:
 			writes = append(writes, w)
@@ -129,6 +129,11 @@ func (g *insertBatcher[T]) collectWrites(ctx context.Context, first *pendingWrit
 		}
 	}
 	return writes
+}
+
+// isEnough reports whether so many items wait for no more.
+func isEnough(items int, canWait bool) bool {
+	return items >= largeBatch || items >= smallBatch && !canWait
 }
 
 // untilDue returns how long a small batch waits for more from now on, when a write has just come; at least until the

@@ -69,23 +69,24 @@ func TestBatcherBoundsRest(t *testing.T) {
 	l.check(t, []time.Duration{5 * ms, 1255 * ms}, []int{1, 1})
 }
 
-// What can wait is gathered while more comes, for a second after an insert at most.
+// What can wait is gathered while more comes, for three seconds after an insert at most, or until it is much.
 func TestBatcherGathersWhatCanWait(t *testing.T) {
 	t.Parallel()
 	l, patient := &insertLog{takes: 6 * ms}, map[time.Duration]int{0: 1}
-	for at := 50 * ms; at < 1500*ms; at += 100 * ms {
+	for at := 50 * ms; at < 3500*ms; at += 100 * ms {
 		patient[at] = 1
 	}
+	patient[3550*ms] = 123
 	l.insertOf(t, nil, patient)
-	l.check(t, []time.Duration{5 * ms, 1011 * ms, 1600 * ms}, []int{1, 10, 5})
+	l.check(t, []time.Duration{5 * ms, 3011 * ms, 3550 * ms}, []int{1, 30, 128})
 }
 
 // Where no more comes it waits no longer, but as long as everything does after an insert.
 func TestBatcherWaitsForNoMore(t *testing.T) {
 	t.Parallel()
 	l := &insertLog{takes: 20 * ms}
-	l.insertOf(t, nil, map[time.Duration]int{0: 1, 40 * ms: 2, 300 * ms: 1, 400 * ms: 1, 2000 * ms: 1})
-	l.check(t, []time.Duration{5 * ms, 275 * ms, 550 * ms, 2005 * ms}, []int{1, 2, 2, 1})
+	l.insertOf(t, nil, map[time.Duration]int{0: 1, 40 * ms: 2, 300 * ms: 1, 400 * ms: 1, 5000 * ms: 1})
+	l.check(t, []time.Duration{5 * ms, 275 * ms, 550 * ms, 5005 * ms}, []int{1, 2, 2, 1})
 }
 
 // What cannot wait takes along what can.

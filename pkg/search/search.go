@@ -78,8 +78,8 @@ type Page struct {
 	// ExpireTime is when the page may go by itself if it was not deleted, zero for never. It is a safety net: a store
 	// takes days for it, or, as SQLite does, leaves it to DeleteJob.
 	ExpireTime time.Time
-	// CanWait says that PutPages may take up to a second, to store the page with others: few writes, each of many pages,
-	// cost some stores much less.
+	// CanWait says that PutPages may take three seconds more, to store the page with others: few writes, each of many
+	// pages, cost some stores much less.
 	CanWait bool
 }
 

@@ -29,10 +29,10 @@ type Config struct {
 	DrainTimeout time.Duration
 }
 
-// DefaultConfig returns eight workers a core: most of a unit's time is a wait for the stores, and what several wait for
-// is written at once, up to a second after the last of it.
+// DefaultConfig returns 24 workers a core: most of a unit's time is a wait for the stores, and what several wait for is
+// written at once, up to three seconds after the last of it.
 func DefaultConfig() Config {
-	return Config{Workers: 8 * runtime.NumCPU(), DrainTimeout: 20 * time.Second}
+	return Config{Workers: 24 * runtime.NumCPU(), DrainTimeout: 20 * time.Second}
 }
 
 // Register adds the service's flags.

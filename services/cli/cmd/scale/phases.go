@@ -83,20 +83,22 @@ func (h *rehearsal) measureEmpty(ctx context.Context) (err error) {
 // hold what those of the deep queue had: what changes with time alone, as the parts that ClickHouse has to merge and the
 // speed of the processors, is no cost of the depth. The services behind the gateway are stopped.
 func (h *rehearsal) measureEmptyAgain(ctx context.Context) error {
-	names := []string{"KV_" + bus.JobBucket}
+	purged := map[string][]string{"KV_" + bus.JobBucket: {"$KV." + bus.JobBucket + ".job.>", "$KV." + bus.JobBucket + ".prog.>"}}
 	for _, s := range bus.AllStages() {
-		names = append(names, s.StreamName())
+		purged[s.StreamName()] = []string{"ink.>"}
 	}
-	for _, name := range names {
+	for name, subjects := range purged {
 		stream, err := h.bus.JetStream().Stream(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := stream.Purge(ctx); err != nil {
-			return fmt.Errorf("purge %s: %w", name, err)
+		for _, subject := range subjects {
+			if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+				return fmt.Errorf("purge %s of %s: %w", subject, name, err)
+			}
 		}
 	}
-	h.watcher = newWatcher(h.testbed)
+	h.watcher, h.seeded, h.uploads = newWatcher(h.testbed), 0, nil
 	return h.measureShort(ctx, &h.report.again, "of a short queue again")
 }
 
