@@ -93,11 +93,14 @@ func (r ruling) touchesRuling(down ruling) bool {
 // paragraphs part, with the tables that lines or alignment tell in the place of the words that they are made of.
 func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	var tables []*inkstreamv1.Block
+	blocks := a.page.GetBlocks()
 	if groups := groupByAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
 		made, em := a.arrangeGroup(groups[0], true)
-		if readsAcrossColumns(groups[0].lines, made) {
+		columns := columnsOfWords(made)
+		if readsAcrossColumns(groups[0].lines, columns) {
 			return a.buildNativeBlocks(in)
 		}
+		blocks = splitLinesAcross(blocks, columns)
 		a.em = em
 		for _, b := range made {
 			if b.GetTable() != nil {
@@ -115,7 +118,7 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	}
 	var out []*inkstreamv1.Block
 	placed := map[*inkstreamv1.Block]bool{}
-	for _, b := range a.page.GetBlocks() {
+	for _, b := range blocks {
 		text, seen := a.splitRemaining(b, of)
 		for _, t := range seen {
 			if placed[t] {
@@ -135,15 +138,11 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 
 // readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words parts, or a few over
 // three or more: it took the lines of neighbouring columns for one, and its order cannot be right.
-func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
-	const (
-		fewest, share = 5, 0.2 // lines, and their share of those long enough
-		perSide       = 2      // words
-	)
-	of := columnsOfWords(made)
+func readsAcrossColumns(lines []inputLine, of map[*inkstreamv1.Word]int) bool {
+	const fewest, share = 5, 0.2 // lines, and their share of those long enough
 	long, across, overMany := 0, 0, 0
 	for _, line := range lines {
-		if len(line.words) < 2*perSide {
+		if len(line.words) < 2*minPieceWords {
 			continue
 		}
 		long++
@@ -154,7 +153,7 @@ func readsAcrossColumns(lines []inputLine, made []*inkstreamv1.Block) bool {
 		delete(in, 0)
 		sides := 0
 		for _, n := range in {
-			if n >= perSide {
+			if n >= minPieceWords {
 				sides++
 			}
 		}
