@@ -116,6 +116,9 @@ func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 	if again != at {
 		r.secondHandle = func() (*Handle, error) { return c.handles.handleFor(again) }
 	}
+	if at != languages {
+		r.ownHandle = func() (*Handle, error) { return c.handles.handleFor(languages) }
+	}
 	if model := columnModel(c.handles.datapath, languages); model != "" {
 		r.columnHandle = func() (*Handle, error) { return c.handles.handleFor(model) }
 	}

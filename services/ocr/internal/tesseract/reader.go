@@ -49,6 +49,8 @@ type reader struct {
 	handle *Handle
 	// secondHandle, if set, returns the handle that reads the page again where the first is unsure of it.
 	secondHandle func() (*Handle, error)
+	// ownHandle, if set, returns the handle that reads the page's language alone, where handle reads Latin letters besides.
+	ownHandle func() (*Handle, error)
 	// columnHandle, if set, returns the handle that reads columns which run from top to bottom.
 	columnHandle func() (*Handle, error)
 	inColumns    bool      // the text runs in such columns
@@ -110,6 +112,9 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		return reading{}, err
 	}
 	got.dropSpecks()
+	if err := r.readLatinWordsAgain(&got); err != nil {
+		return reading{}, err
+	}
 	got.useModernGreek()
 	r.markBullets(&got)
 	rulings, down := r.findRulings(got.skew, got.textWidth())
