@@ -112,6 +112,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		return reading{}, err
 	}
 	got.dropSpecks()
+	r.trimTallBoxes(&got)
 	if err := r.readLatinWordsAgain(&got); err != nil {
 		return reading{}, err
 	}
