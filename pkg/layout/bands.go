@@ -147,11 +147,16 @@ func (m *bandMerger) isWhole(r ruling, x0, x1 float64) bool {
 // isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at one edge of the
 // text, and what stands in another column does not begin where the lines of that column begin.
 func (m *bandMerger) isRunningHead(slab pageBand, below []pageBand, x0, x1 float64) bool {
-	const most, near, indent = 3, 1.0, 3.0 // segments, and ems
+	const most, lines, near, indent = 3, 4, 1.0, 3.0 // segments, slabs, and ems
 	gutters := innerSpans(intersectSpans(slab.freeSpans, below[0].freeSpans, m.em))
 	// Beside a picture at the top of the last column, the gutter shows only where that column's text begins.
 	for i := 1; i < len(below) && len(gutters) > 0 && !reachesBeyond(below[i-1], gutters[len(gutters)-1].from); i++ {
 		gutters = intersectSpans(gutters, below[i].freeSpans, m.em)
+	}
+	for _, next := range below[1:min(len(below), lines)] { // the blanks of one line are none
+		if common := intersectSpans(gutters, next.freeSpans, m.em); len(common) > 0 {
+			gutters = common
+		}
 	}
 	if slab.rows > 1 || len(slab.segments) < 2 || len(slab.segments) > most || len(gutters) == 0 {
 		return false

@@ -10,10 +10,11 @@ import (
 func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64, gutters *[]span) int {
 	rows := slabs[first].rows
 	end := first + 1
+	crossed := false
 	for ; end < len(slabs); end++ {
 		next := slabs[end]
 		left := intersectSpans(*gutters, next.freeSpans, m.em)
-		if len(left) == 0 || rows >= 5 && (m.isColumnHeading(slabs, end, *gutters) || m.isRuledHeading(slabs[first:end+1], left)) ||
+		if crossed = len(left) == 0; crossed || rows <= 3 && m.beginsWiderColumns(slabs[end-1:], left) || rows >= 5 && (m.isColumnHeading(slabs, end, *gutters) || m.isRuledHeading(slabs[first:end+1], left)) ||
 			rows >= 3 && m.beginsTableAcross(slabs[end-1:], left) {
 			break
 		}
@@ -32,7 +33,53 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 		*gutters = left
 		rows += next.rows
 	}
+	if crossed && m.headsNextColumns(slabs[:end+1], first) {
+		return end - 1
+	}
 	return m.findTableHead(slabs, first, end)
+}
+
+// beginsWiderColumns reports whether the second of the slabs begins columns with a gutter that is many times as wide as what the first
+// leaves free of it, and stands nearer to those below: the first is a few words in line, one of which begins at no column.
+func (m *bandMerger) beginsWiderColumns(slabs []pageBand, left []span) bool {
+	const fewest, most, below, wider, nearer, apart = 3, 6, 50, 2, 0.4, 3.0 // slabs, times, ems, ems
+	if len(slabs) < fewest || slabs[1].y0-slabs[0].y1 < slabs[2].y0-slabs[1].y1+nearer*m.em {
+		return false
+	}
+	own, edge := innerSpans(slabs[1].freeSpans), slabs[1].leftEdge()
+	for _, next := range slabs[2:min(most, len(slabs))] {
+		own, edge = intersectSpans(own, next.freeSpans, m.em), min(edge, next.leftEdge())
+	}
+	if widestSpan(own) <= wider*widestSpan(intersectSpans(own, left, m.em)) {
+		return false
+	}
+	return slices.ContainsFunc(slabs[0].segments, func(s segment) bool {
+		beginsBelow := func(slab pageBand) bool {
+			return slices.ContainsFunc(slab.segments, func(o segment) bool { return math.Abs(s.x0-o.x0) < m.em })
+		}
+		return s.x0 > edge+apart*m.em && !slices.ContainsFunc(own, func(g span) bool { return math.Abs(s.x0-g.to) < apart*m.em }) &&
+			!slices.ContainsFunc(slabs[1:min(below, len(slabs))], beginsBelow)
+	})
+}
+
+// widestSpan returns the width of the widest of the spans; 0 of none.
+func widestSpan(spans []span) float64 {
+	width := 0.0
+	for _, s := range spans {
+		width = max(width, s.to-s.from)
+	}
+	return width
+}
+
+// headsNextColumns reports whether the slab before the last heads the columns that begin with the last, and is no end of those that begin at
+// slab first: it stands nearer to the last than to the slab before it, and has a gutter in common with it.
+func (m *bandMerger) headsNextColumns(slabs []pageBand, first int) bool {
+	const nearer = 0.4 // ems
+	k := len(slabs) - 2
+	if k <= first || slabs[k].y0-slabs[k-1].y1 < slabs[k+1].y0-slabs[k].y1+nearer*m.em {
+		return false
+	}
+	return len(intersectSpans(innerSpans(slabs[k].freeSpans), innerSpans(slabs[k+1].freeSpans), m.em)) > 0
 }
 
 // regularLeading returns the room between the lines of a region that are set apart evenly, as those of a transcript are; 0 if there

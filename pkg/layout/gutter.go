@@ -38,7 +38,7 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 	first := 0                   // part of the column in hand
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
-		if !isGutterByChance(parts[i], part, gaps[i+1]) && (c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) ||
+		if !isGutterByChance(parts[i], part, gaps[i+1], c.em) && !c.haveFiguresOfRows(parts[i], parts[i+2:]) && (c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) ||
 			c.areColumnsWithBlanks(parts, gaps, first, i+1) || c.areContentsColumns(parts[first:i+1], parts[i+1:]) ||
 			c.areTablesSideBySide(parts[first:i+1], parts[i+1:])) {
 			first = i + 1
@@ -71,9 +71,9 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 }
 
 // isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of typescript are as wide as
-// gutters, and stand below each other by chance.
-func isGutterByChance(left, right []segment, gutter span) bool {
-	const few, fewestBlanks, wider = 5, 6, 1.2 // lines, blanks, and times as wide as a blank
+// gutters, and stand below each other by chance. Where nearly all lines begin anew behind the gutter, it is one.
+func isGutterByChance(left, right []segment, gutter span, em float64) bool {
+	const few, fewestBlanks, wider, part = 5, 6, 1.2, 10 // lines, blanks, times as wide as a blank, and of how many rows one is run over
 	byOrder := make(map[int]segment, len(left)+len(right))
 	for _, s := range slices.Concat(left, right) {
 		byOrder[s.order] = s
@@ -90,7 +90,11 @@ func isGutterByChance(left, right []segment, gutter span) bool {
 			blanks = append(blanks, s.x0-before.x1)
 		}
 	}
-	return lines > 0 && lines <= few && len(blanks) >= fewestBlanks && gutter.to-gutter.from < wider*median(blanks)
+	if lines == 0 || lines > few || len(blanks) < fewestBlanks || gutter.to-gutter.from >= wider*median(blanks) {
+		return false
+	}
+	both, _ := matchSides(buildSide(left, em), buildSide(right, em), em)
+	return part*lines >= both
 }
 
 // areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that wraps, the first and
@@ -150,6 +154,27 @@ func beginnings(side []sideLine, pitch float64) []float64 {
 		}
 	}
 	return out
+}
+
+// haveFiguresOfRows reports whether a part holds the labels of a table's rows, of which a part farther to the right holds the figures: each line
+// of a few words is level with one of those.
+func (c columnSplitter) haveFiguresOfRows(labels []segment, parts [][]segment) bool {
+	const fewest, most, words, runsOn, level = 4, 12, 3.0, 0.1, 0.9 // lines; parts; of a line; shares of lines
+	if len(parts) == 0 || len(parts) > most {
+		return false
+	}
+	lines := buildSide(labels, c.em)
+	if len(lines) < fewest || areMostlyFigures(lines) {
+		return false
+	}
+	if stats := measureSide(lines, c.em); stats.words > words || stats.runsOn > runsOn {
+		return false
+	}
+	return slices.ContainsFunc(parts, func(part []segment) bool {
+		figures := buildSide(part, c.em)
+		both, _ := matchSides(lines, figures, c.em)
+		return float64(both) >= level*float64(max(len(lines), len(figures))) && areFiguresOfRows(figures, lines, c.em)
+	})
 }
 
 // countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to it, as in the gutter of

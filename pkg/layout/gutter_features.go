@@ -36,6 +36,7 @@ type sideLine struct {
 	words       int
 	letters     int
 	number      bool
+	figures     bool // it is figures from end to end, and most words between are
 	order       int
 }
 
@@ -50,6 +51,7 @@ func buildSide(segments []segment, em float64) []sideLine {
 		}
 		line := sideLine{rect: s.rect, first: s.words[0], last: s.words[len(s.words)-1], words: countWords(s.words),
 			letters: s.text, order: s.order}
+		line.figures = areFigures(s.words)
 		line.number = line.words <= 3 && isNumeric(segmentsText([]segment{s}))
 		if n := len(out); n > 0 && s.centerY()-out[n-1].centerY() < 0.4*min(s.height(), out[n-1].height())+0.05*em {
 			out[n-1].appendLine(line)
@@ -58,6 +60,21 @@ func buildSide(segments []segment, em float64) []sideLine {
 		out = append(out, line)
 	}
 	return out
+}
+
+// areFigures reports whether words begin and end with a figure, and most of them are figures. An entry of a list may have a number at
+// either end.
+func areFigures(words []*inkstreamv1.Word) bool {
+	if !isNumeric(words[0].GetText()) || !isNumeric(words[len(words)-1].GetText()) {
+		return false
+	}
+	n := 0
+	for _, w := range words {
+		if isNumeric(w.GetText()) {
+			n++
+		}
+	}
+	return 2*n > len(words)
 }
 
 // appendLine joins a line with another of the same baseline.
@@ -70,6 +87,7 @@ func (l *sideLine) appendLine(next sideLine) {
 	}
 	l.rect = l.rect.union(next.rect)
 	l.words, l.letters, l.number = l.words+next.words, l.letters+next.letters, l.number && next.number
+	l.figures = l.figures && next.figures
 	l.order = min(l.order, next.order)
 }
 

@@ -67,11 +67,11 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 	return column
 }
 
-// areMostlyFigures reports whether most lines are figures from end to end.
+// areMostlyFigures reports whether most lines are figures.
 func areMostlyFigures(lines []sideLine) bool {
 	n := 0
 	for _, l := range lines {
-		if isNumeric(l.first.GetText()) && isNumeric(l.last.GetText()) {
+		if l.figures {
 			n++
 		}
 	}

@@ -141,13 +141,45 @@ func (t *tableCandidate) hasLabelledRows() bool {
 	return cells[0] >= filled*float64(t.rows) && labels > 1
 }
 
+// hasColumnsOfValues reports whether all columns but the first hold figures, marks or words that come again, in nearly each row: what is said
+// of each of several things, however long the first column says what they are.
+func (t *tableCandidate) hasColumnsOfValues() bool {
+	const columns, rows, words, filled, values = 3, 5, 2.0, 0.8, 0.75 // at least; words of a value on average; shares of rows and of cells
+	if t.columns < columns || t.rows < rows {
+		return false
+	}
+	cells, count, again, times := make([]int, t.columns), 0, 0, map[string]int{}
+	for i := range t.cells {
+		c := newCellText(&t.cells[i])
+		cells[c.column]++
+		if c.column == 0 || c.row == 0 {
+			continue
+		}
+		count += c.words
+		switch times[c.text]++; {
+		case c.figure || times[c.text] > 2:
+			again++
+		case times[c.text] == 2:
+			again += 2 // the first too
+		}
+	}
+	inner := 0
+	for _, n := range cells[1:] {
+		inner += n
+		if float64(n) < filled*float64(t.rows) {
+			return false
+		}
+	}
+	return float64(count) <= words*float64(inner) && float64(again) >= values*float64(inner-t.columns+1)
+}
+
 // isTable reports whether rows and columns are a table. The judge, if there is one, decides in the place of the model.
 func (t *tableCandidate) isTable(judge func(TableSample) bool) bool {
 	if t.standsBesideText() || t.headsTextsBeside() {
 		return false
 	}
 	features := t.measure()
-	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows()
+	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows() || t.hasColumnsOfValues()
 	if judge == nil {
 		return is
 	}

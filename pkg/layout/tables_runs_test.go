@@ -307,3 +307,46 @@ func TestHeadingBelowLineOfList(t *testing.T) {
 		}
 	}
 }
+
+// TestSentencesWithValues reads a table that says of long sentences what is so, in a few words that come again.
+func TestSentencesWithValues(t *testing.T) {
+	t.Parallel()
+	values := [][2]string{{"Basic", "Full"}, {"–", "12 GB"}, {"–", "unlimited"}, {"unlimited", "unlimited"}, {"12 GB", "✓"}, {"unlimited", "–"}, {"12 GB", "12 GB"}, {"✓", "12 GB"}}
+	var lines []*inkstreamv1.Line
+	y := 80.0
+	for i, row := range values {
+		text := entryText[i%5][:70] + "."
+		if i == 0 {
+			text = "Service"
+		}
+		lines = append(lines, at(50, y, 10, text), at(430-2.5*float64(len([]rune(row[0]))), y, 10, row[0]), at(510-2.5*float64(len([]rune(row[1]))), y, 10, row[1]))
+		if i%3 == 1 {
+			lines = append(lines, at(50, y+11, 10, "over the years that follow."))
+			y += 11
+		}
+		y += 16
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetColumns() != 3 || tables[0].GetRows() != 8 {
+		t.Errorf("got %v, want a table of 8 rows and 3 columns:\n%s", tables, page.GetText())
+	}
+}
+
+// TestLabelsWordsAndFigures reads a table without lines of labels, words and figures: the labels are no column of text.
+func TestLabelsWordsAndFigures(t *testing.T) {
+	t.Parallel()
+	var labels, rest []*inkstreamv1.Line
+	for i, row := range []string{"Journey|Library|Method", "Winter|tradition temperature|4201", "Merchant|museum method|4680", "Forest|discovery exhibition|7804",
+		"Bridge Volume Policy|ceremony teacher|2577", "Winter Church Territory|soldier colour|8896", "Discovery|payment family|3111", "River Editor|theatre workshop|5680",
+		"Theatre Kitchen Signal|structure warehouse|8088", "Council Answer|language shadow|8135", "Sample Captain|shadow member bridge|6264"} {
+		cells, y := strings.Split(row, "|"), 80+16*float64(i)
+		labels = append(labels, at(50, y, 10, cells[0]))
+		rest = append(rest, at(215, y, 10, cells[1]), endingAt(480, y, 10, cells[2]))
+	}
+	page := pageOf(labels, rest)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetColumns() != 3 || tables[0].GetRows() != 11 {
+		t.Errorf("got %v, want a table of 11 rows and 3 columns:\n%s", tables, page.GetText())
+	}
+}

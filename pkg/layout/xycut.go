@@ -52,14 +52,19 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 		if len(band.freeSpans) > 0 {
 			columns = columnSplitter{judge}.splitColumns(band)
 		}
+		labelled, found := entries{}, false
 		if len(columns) < 2 {
-			return false
+			if labelled, found = c.findEntriesOfRows(band); !found {
+				return false
+			}
 		}
 		flush()
 		end += len(band.segments)
 		first = end
-		for _, column := range columns {
-			c.cutRegion(column, depth+1)
+		if found {
+			c.cutEntries(labelled, depth+1)
+		} else {
+			c.cutColumns(columns, depth+1)
 		}
 		return true
 	}
@@ -82,6 +87,20 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 		}
 	}
 	flush()
+}
+
+// cutColumns cuts columns as regions, one after the other, but for labels and the texts beside them.
+func (c *cutter) cutColumns(columns [][]segment, depth int) {
+	for i := 0; i < len(columns); i++ {
+		if i+1 < len(columns) {
+			if e, ok := findEntries(columns[i], columns[i+1], c.em); ok {
+				c.cutEntries(e, depth)
+				i++
+				continue
+			}
+		}
+		c.cutRegion(columns[i], depth)
+	}
 }
 
 const (
