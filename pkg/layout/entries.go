@@ -21,7 +21,7 @@ type entryCut struct {
 	wraps bool
 }
 
-// findEntries returns the entries that two columns are; false if they are none. A label is a few words; the text beside it begins there,
+// findEntries returns the entries that two columns are; false if they are none. A label is a few words; the text at its side begins there,
 // with more room above than between its lines, or after a line that ends short. A label beside no text heads what is below it.
 func findEntries(left, right []segment, em float64) (entries, bool) {
 	const pieces = 1.3 // of a line, on average: with more it is a table's row

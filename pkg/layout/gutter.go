@@ -71,7 +71,7 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 }
 
 // isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of typescript are as wide as
-// gutters, and stand below each other by chance. Where nearly all lines begin anew behind the gutter, it is one.
+// gutters, and stand below each other by chance. Where nearly all lines begin again behind the gutter, it is one.
 func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 	const few, fewestBlanks, wider, part = 5, 6, 1.2, 10 // lines, blanks, times as wide as a blank, and of how many rows one is run over
 	byOrder := make(map[int]segment, len(left)+len(right))

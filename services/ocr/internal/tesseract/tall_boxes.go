@@ -9,7 +9,7 @@ import (
 const (
 	// minTallness is by how much the box of a word is higher than the ink in it from which it is not believed.
 	minTallness = 1.5
-	// minWordLetters is how many areas of ink a word has at least that tell how high it is: fewer may be what stands beside it.
+	// minWordLetters is how many areas of ink a word has at least that tell how high it is: fewer may be its neighbours'.
 	minWordLetters = 2
 )
 
