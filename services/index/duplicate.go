@@ -231,7 +231,7 @@ func (st *steps) copyStoredPages(ctx context.Context, s *stage.Snapshot, from *j
 					return fmt.Errorf("take over page %d: %w", n, err)
 				}
 				mu.Lock()
-				rows = append(rows, indexedPage(s, n, text, language))
+				rows = append(rows, indexedPage(s, from.ChunkCount(), n, text, language))
 				mu.Unlock()
 				return st.deps.Blobs.CopyBlob(gctx, key, job.PageKey(to.Tenant, to.ID, to.Run, n))
 			})

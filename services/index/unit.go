@@ -127,11 +127,12 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 	return pages, nil
 }
 
-// indexedPage returns a page of a job as the search index has it. Pages of the batch lane, for which no user waits one by
-// one, may wait for each other.
-func indexedPage(s *stage.Snapshot, number int, text, language string) search.Page {
+// indexedPage returns a page of a job, whose document is cut into so many chunks, as the search index has it. Pages of the
+// batch lane, for which no user waits one by one, may wait for those of other jobs; of a longer document they may not,
+// because its next chunks wait for them.
+func indexedPage(s *stage.Snapshot, chunks, number int, text, language string) search.Page {
 	page := projection.IndexPage(s.Job.Tenant, s.Job.ID, s.Job.Run, number, text, language)
-	page.CanWait = s.Lane == bus.Batch
+	page.CanWait = s.Lane == bus.Batch && chunks <= 1
 	return page
 }
 
@@ -151,7 +152,7 @@ func (st *pageSteps) storePages(ctx context.Context, s *stage.Snapshot, pages []
 			return err
 		}
 		objects = append(objects, blob.Object{Key: job.PageKey(r.Tenant, r.ID, r.Run, n), Data: data, Compress: true})
-		rows = append(rows, indexedPage(s, n, p.GetText(), p.GetLanguage()))
+		rows = append(rows, indexedPage(s, r.ChunkCount(), n, p.GetText(), p.GetLanguage()))
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

@@ -26,15 +26,21 @@ func (r *reader) readLatinWordsAgain(got *reading) error {
 	if r.ownHandle == nil || r.inColumns || got.ownShare() < minOwnShare {
 		return nil
 	}
-	own, err := r.ownHandle()
-	if err != nil {
-		return err
-	}
 	both := r.handle
-	r.switchHandle(own)
-	defer r.switchHandle(both)
-	turned := r.img.rotated(got.turn)
-	return got.replaceLatinWords(func(l *line, at int) (word, error) { return r.readWordAgain(turned, got.skew, l, at) })
+	var turned greyImage
+	err := got.replaceLatinWords(func(l *line, at int) (word, error) {
+		if turned.pix == nil { // the first such word
+			own, err := r.ownHandle()
+			if err != nil {
+				return word{}, err
+			}
+			r.switchHandle(own)
+			turned = r.img.rotated(got.turn)
+		}
+		return r.readWordAgain(turned, got.skew, l, at)
+	})
+	r.switchHandle(both)
+	return err
 }
 
 // replaceLatinWords puts the words that readAgain returns of a line's words in the place of those with Latin letters where they are better.
