@@ -139,7 +139,8 @@ func structureTagLevel(role string) int {
 	return 0
 }
 
-// mostlyContains reports whether most of a box lies in another that is not much larger.
+// mostlyContains reports whether most of a box lies in another that is not much larger, or no higher than its line:
+// the box of a heading with a rule or a background is as wide as the column.
 func mostlyContains(box [4]float32, in []float32) bool {
 	w := min(box[2], in[2]) - max(box[0], in[0])
 	h := min(box[3], in[3]) - max(box[1], in[1])
@@ -147,5 +148,5 @@ func mostlyContains(box [4]float32, in []float32) bool {
 		return false
 	}
 	area := (box[2] - box[0]) * (box[3] - box[1])
-	return w*h >= 0.6*area && (in[2]-in[0])*(in[3]-in[1]) <= 4*area
+	return w*h >= 0.6*area && ((in[2]-in[0])*(in[3]-in[1]) <= 4*area || in[3]-in[1] <= 1.8*(box[3]-box[1]))
 }

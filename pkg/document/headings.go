@@ -43,7 +43,7 @@ func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEnt
 		contents := isContentsPage(e)
 		for j := range e.Blocks {
 			b := &e.Blocks[j]
-			if !p.mayBeHeading(e, j) || contents && b.Flags&FlagNumber != 0 {
+			if !p.mayBeHeading(e, j) || contents && b.Flags&FlagNumber != 0 && 4*b.Size < 5*pageBody {
 				continue
 			}
 			c := candidate{page: i, block: j, style: headingStyleOf(b, pageBody), depth: b.Depth}
@@ -155,7 +155,7 @@ func bodyFont(pages []*Evidence, body int) uint32 {
 func isHeadingByFont(e *Evidence, j, body int, font uint32) bool {
 	b := &e.Blocks[j]
 	if b.Lines != 1 || b.Words < 2 || b.Words > 14 || b.Style == font || b.Style == 0 || font == 0 ||
-		b.Flags&(FlagStop|FlagRecognised|FlagItalic|FlagSign) != 0 {
+		b.Flags&(FlagStop|FlagRecognised|FlagItalic|FlagSign|FlagPrice) != 0 {
 		return false
 	}
 	if 100*b.Size < 94*body || b.Depth == 0 && blockTypes[b.Type] != layout.ListItem || j+1 >= len(e.Blocks) {
@@ -234,7 +234,7 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 		if b.Flags&FlagCaps != 0 && b.Flags&FlagMidColumn != 0 && b.Words <= 12 {
 			return true
 		}
-		return b.Depth >= 2 && b.Lines == 1 && b.Words <= 12 && b.Words >= 2
+		return b.Depth >= 2 && b.Lines == 1 && b.Words <= 12 && b.Words >= 2 && (b.Flags&FlagStop == 0 || b.Words <= 4)
 	default:
 		return b.Flags&FlagBold != 0 && !boldBody && ratio >= 0.85 && b.Lines == 1 && b.Words <= 10 &&
 			(b.Depth >= 2 || b.Flags&FlagMidColumn != 0)

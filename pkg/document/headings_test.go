@@ -107,3 +107,56 @@ func TestBylineBelowTitle(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestHeadingsByRule tells headings from what looks like them: numbered sentences, the last line of a list of prices;
+// and keeps a large title that ends with a number above entries that do.
+func TestHeadingsByRule(t *testing.T) {
+	t.Parallel()
+	const bold, italic = 2, 4
+	prices := func() []*inkstreamv1.Block {
+		var out []*inkstreamv1.Block
+		for i := range 6 {
+			out = append(out, text(layout.ListItem, 72, 100+12*float32(i), 10, 1, "Pears ........ 12"))
+		}
+		return out
+	}
+	last := text(layout.ListItem, 72, 200, 10, 1, "Late apples of the orchard 70 cm")
+	line := last.GetLines()[0]
+	price := &inkstreamv1.Word{Text: "2,981.51", Font: 1, Size: 10, Bbox: []float32{480, 200, 520, 209}}
+	line.Words = append(line.Words, price)
+	note := text(layout.Paragraph, 72, 212, 10, italic, "Of the orchard a good deal was sold in the course of the",
+		"year, as is said in what is written below, and so on until the end.")
+	numbered := func(heading string) []*inkstreamv1.Block {
+		return []*inkstreamv1.Block{text(layout.Paragraph, 72, 60, 10, 1, heading), prose(100), prose(140)}
+	}
+	title := text(layout.Paragraph, 72, 60, 20, bold, "Price list 2027")
+	for _, tt := range []struct {
+		name   string
+		blocks []*inkstreamv1.Block
+		want   string // of the first block
+	}{
+		{"a numbered sentence", numbered("1.2 The program is covered by this."), "paragraph"},
+		{"a numbered heading", numbered("1.2 What the program covers"), "heading1"},
+		{"a title above entries", append([]*inkstreamv1.Block{title}, prices()...), "title"},
+		{"the last of a list of prices", []*inkstreamv1.Block{last, note}, "list_item"},
+	} {
+		pg := page(1, tt.blocks...)
+		pg.Fonts = append(pg.Fonts, &inkstreamv1.Font{Name: "Times-Italic", Italic: true})
+		plan := planned(t, nil, pg)
+		plan.ApplyTo(pg)
+		if got := strings.Fields(kinds(pg))[0]; got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestWideStructureTag takes a short heading for what the structure says, whose box is as wide as the column because a
+// rule goes with it.
+func TestWideStructureTag(t *testing.T) {
+	t.Parallel()
+	for high, want := range map[float32]bool{16: true, 60: false} {
+		if got := mostlyContains([4]float32{51, 263, 94, 279}, []float32{51, 262, 560, 262 + high}); got != want {
+			t.Errorf("a box %v points high: got %t, want %t", high, got, want)
+		}
+	}
+}

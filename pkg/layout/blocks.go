@@ -27,7 +27,7 @@ type lineShape struct {
 	endsSentence       bool       // it ends as a sentence does
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 	page               int        // that number; 0 where there is none
-	sectionNumber      bool       // it begins as the number of a section does
+	section            string     // the number of a section that it begins with
 }
 
 // measureShape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge
@@ -57,6 +57,9 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) > 1 {
+		if first := words[0].GetText(); isSectionNumber(first) {
+			s.section = first
+		}
 		s.marker = parseSpacedMarker(words[0].GetText())
 		if s.marker == "" && st.fontStyleOf(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
 			s.marker, s.bulletMarker = words[0].GetText(), true
@@ -67,7 +70,6 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		s.endsWithPageNumber = s.leader || isNumeric(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
 		if s.endsWithPageNumber {
 			s.page, _ = strconv.Atoi(words[len(words)-1].GetText()) // 0 of what is none
-			s.sectionNumber = isSectionNumber(words[0].GetText())
 		}
 	}
 	if s.marker == "" {
@@ -215,7 +217,7 @@ func isContentsColumn(shapes []lineShape) bool {
 		}
 		if s.page > 0 {
 			rising, before = rising && s.page >= before, s.page
-			if s.sectionNumber {
+			if s.section != "" {
 				counted++
 			}
 		}
@@ -242,6 +244,9 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 			step > 2*p.pitch || step < -0.5*p.em
 	}
 	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) {
+		return true
+	}
+	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {
 		return true
 	}
 	if p.isHeadingAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {

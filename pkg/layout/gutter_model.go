@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode"
 
@@ -46,10 +47,11 @@ type gutterJudge struct {
 // isColumnGutter reports whether the lines left and right of a gutter belong to columns that are read one after the
 // other, and not to the cells of rows, which are read across.
 func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters int) bool {
-	if j.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, j.em) || areEndsOfRows(left, right, j.em) {
+	if j.inPart && (areMostlyFigures(left) || areMostlyFigures(right)) || areFiguresOfRows(right, left, j.em) ||
+		beginWithAmounts(right, left, j.em) || areEndsOfRows(left, right, j.em) {
 		return false // the rest of a table
 	}
-	if j.isWithinFramedRows(left, right, gap) {
+	if j.isWithinFramedRows(left, right, gap) || countAcross(left, right, j.em) {
 		return false
 	}
 	if gutters > 1 && (beginsNumberedLines(left, right) || numbersLines(left, right)) || areMarginNotes(right, left, j.em) ||
@@ -128,6 +130,45 @@ func areFiguresOfRows(figures, others []sideLine, em float64) bool {
 		}
 	}
 	return 5*level >= 4*len(figures) && 3*counting < len(figures)
+}
+
+// beginWithAmounts reports whether nearly all lines begin with a figure that is no year and counts nothing, and are
+// level with lines on their left that do not: rows of a table whose first columns are wordy. Lists of amounts in two
+// columns have them on both sides.
+func beginWithAmounts(lines, others []sideLine, em float64) bool {
+	const most, level, onLeft = 6.0, 0.85, 0.3 // words of a line on average; shares of lines
+	if len(lines) < minFigureRows {
+		return false
+	}
+	amounts, words, counting := 0, 0, 0
+	for i, l := range lines {
+		words += l.words
+		if i > 0 && countsOn(lines[i-1].first.GetText(), l.first.GetText()) {
+			counting++
+		}
+		if isAmount(l.first.GetText()) {
+			amounts++
+		}
+	}
+	both, _ := matchSides(others, lines, em)
+	n := float64(len(lines))
+	if 3*counting >= len(lines) || float64(words) > most*n || float64(amounts) < level*n ||
+		float64(both) < level*float64(max(len(lines), len(others))) {
+		return false
+	}
+	figures := 0
+	for _, l := range others {
+		if isAmount(l.first.GetText()) {
+			figures++
+		}
+	}
+	return float64(figures) <= onLeft*float64(len(others))
+}
+
+// isAmount reports whether a word is a figure, and no year and no counter of items.
+func isAmount(word string) bool {
+	return strings.ContainsFunc(word, unicode.IsDigit) && !strings.ContainsFunc(word, unicode.IsLetter) &&
+		!isYear(word) && parseLatinEnumerator(word) == ""
 }
 
 // isWithinFramedRows reports whether lines are drawn over the whole width of both sides, above and below rows of a word or

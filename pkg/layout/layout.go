@@ -66,6 +66,9 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	}
 	markFormulas(page)
 	classifyBlocks(page, a.em, collectRulings(page.GetRulings(), 0))
+	if !in.recognised {
+		joinInterruptedParagraphs(page.Blocks, a.style)
+	}
 	page.Text = PageText(page)
 }
 

@@ -112,6 +112,30 @@ func (t *tableCandidate) headsTextsBeside() bool {
 	return !slices.Contains(headed, 0) && !slices.Contains(begun, 0) && slices.Max(headed) >= slices.Min(begun)
 }
 
+// hasLinesToSignOn reports whether a row has nothing but lines to write on, in several places: names of those who sign
+// stand above or below.
+func (t *tableCandidate) hasLinesToSignOn() bool {
+	const most, fewest = 6, 2 // rows of the table, cells of the row
+	if t.rows > most {
+		return false
+	}
+	lines, others := make([]int, t.rows), make([]int, t.rows)
+	for i := range t.cells {
+		c := &t.cells[i]
+		if text := segmentsText(c.segments); strings.Trim(text, "_. …") == "" && len(text) > 4 {
+			lines[c.row]++
+		} else {
+			others[c.row]++
+		}
+	}
+	for r, n := range lines {
+		if n >= fewest && others[r] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // hasLabelledRows reports whether room sets the rows of a table apart, in three columns or more of which the first and another hold a few
 // words in nearly every row: its text wraps, as that of columns does, but no columns of text break off and begin again together so.
 func (t *tableCandidate) hasLabelledRows() bool {
@@ -175,7 +199,7 @@ func (t *tableCandidate) hasColumnsOfValues() bool {
 
 // isTable reports whether rows and columns are a table. The judge, if there is one, decides in the place of the model.
 func (t *tableCandidate) isTable(judge func(TableSample) bool) bool {
-	if t.standsBesideText() || t.headsTextsBeside() {
+	if t.standsBesideText() || t.headsTextsBeside() || t.hasLinesToSignOn() {
 		return false
 	}
 	features := t.measure()

@@ -62,7 +62,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 	runs := tableRuns{a.textSetting, lines}
 	start := 0
 	for i := 0; i < len(rows); {
-		if !lines[i].several {
+		if !lines[i].several || i+1 < len(rows) && isNumberedHeading(lines[i+1], lines[i]) {
 			i++
 			continue
 		}
@@ -212,6 +212,7 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	}
 	t := columns.fillTable(rows, gaps)
 	joinMarkColumns(t)
+	joinHeadColumns(t)
 	wrappedRows{a.textSetting}.merge(t)
 	t.trimEmptyCells()
 	if !t.isPlausible() || t.isChartNoise() || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {
@@ -254,6 +255,31 @@ func joinMarkColumns(t *table) {
 			continue
 		}
 		t.joinColumns(into)
+	}
+}
+
+// joinHeadColumns joins a column that holds nothing but its head, in the first row, with a neighbour that lacks one: a
+// head need not stand above any of the figures below it, where those are aligned at the other edge.
+func joinHeadColumns(t *table) {
+	const fewest = 2 // cells below a head
+	count, headed, spanned := make([]int, t.columns), make([]bool, t.columns), make([]bool, t.columns)
+	for i := range t.cells {
+		c := &t.cells[i]
+		count[c.column]++
+		headed[c.column] = headed[c.column] || c.row == 0
+		for j := c.column; j < min(c.column+c.columnSpan, t.columns) && c.columnSpan > 1; j++ {
+			spanned[j] = true
+		}
+	}
+	for j := t.columns - 1; j > 0; j-- {
+		head, body := j-1, j
+		if headed[j] {
+			head, body = j, j-1
+		}
+		if count[head] == 1 && headed[head] && !headed[body] && count[body] >= fewest && !spanned[j] && !spanned[j-1] {
+			t.joinColumns(j - 1)
+			j-- // the one that was joined is done
+		}
 	}
 }
 

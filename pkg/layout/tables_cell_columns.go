@@ -127,7 +127,7 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 			parts = append(parts, f.cutSegment(s, gaps)...)
 		}
 		for _, s := range parts {
-			first := columnIndex(gaps, s.x0+0.1*f.em)
+			first := columnIndex(gaps, s.x0+0.1*f.em, s.x1)
 			last := lastColumnIndex(gaps, first, s.rect, 0.1*f.em)
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]
@@ -143,10 +143,11 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 	return t
 }
 
-// columnIndex returns between which gutters a place is.
-func columnIndex(gaps []span, x float64) int {
+// columnIndex returns between which gutters a text begins. One that begins in a gutter and ends right of it, as the
+// head of a column of figures does, has nothing to do with the column on its left.
+func columnIndex(gaps []span, x0, x1 float64) int {
 	n := 0
-	for n < len(gaps) && x > (gaps[n].from+gaps[n].to)/2 {
+	for n < len(gaps) && (x0 > (gaps[n].from+gaps[n].to)/2 || x0 > gaps[n].from && x1 > gaps[n].to) {
 		n++
 	}
 	return n

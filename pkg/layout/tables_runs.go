@@ -60,7 +60,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 	end = r.extendTail(last, x0, x1)
 	first = i
 	for k := i - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
-		if rows[k+1].y0-rows[k].y1 > 1.5*r.em || isCaption(segmentsText(rows[k].segments)) || isProseRow(rows[k], x0, x1) ||
+		if rows[k+1].y0-rows[k].y1 > 1.5*r.em || isHeadingBetween(rows[i], rows[k]) || isProseRow(rows[k], x0, x1) ||
 			k > 0 && r.isListHeading(i, k) {
 			break
 		}

@@ -496,6 +496,8 @@ func TestDecideLineJoin(t *testing.T) {
 		{"can be ex-", "pected", "can be expected"},
 		{"the high-", "est of all", "the highest of all"},
 		{"1990-", "1995", "1990-1995"},
+		{"pp. 66–", "167", "pp. 66–167"},
+		{"the year 1990 –", "1995 was", "the year 1990 – 1995 was"},
 		{"PROVIDED BY THE COPY-", "RIGHT HOLDERS", "PROVIDED BY THE COPYRIGHT HOLDERS"},
 		{"PROVIDED BY THE COPY-", "RIGHT HOLDERS and others", "PROVIDED BY THE COPYRIGHT HOLDERS and others"},
 		{"SOFERN NICHT SCHRIFT-", "LICH", "SOFERN NICHT SCHRIFT-LICH"},

@@ -116,6 +116,9 @@ const (
 func DecideLineJoin(before, next string) LineJoin {
 	n := trailingHyphenLength(before)
 	if n == 0 {
+		if breaksRange(before, next) {
+			return JoinDirectly
+		}
 		if NeedsSpace(before, next) {
 			return JoinWithSpace
 		}
@@ -141,6 +144,14 @@ func DecideLineJoin(before, next string) LineJoin {
 	default:
 		return JoinDirectly
 	}
+}
+
+// breaksRange reports whether a line ends with the dash of a range of figures that the next goes on with: "pp. 12–", "34".
+func breaksRange(before, next string) bool {
+	before, found := strings.CutSuffix(before, "–")
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(next)
+	return found && unicode.IsDigit(last) && unicode.IsDigit(first)
 }
 
 // endsInCapitals reports whether a text ends with words in capitals, so that those of a last word that is cut short

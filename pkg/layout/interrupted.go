@@ -1,0 +1,108 @@
+package layout
+
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// maxInterruptions is how many blocks may stand between the parts of a paragraph.
+const maxInterruptions = 5
+
+// joinInterruptedParagraphs moves the rest of a paragraph right behind its beginning where others came between: notes
+// at the foot of a column, captions, figures, tables and boxes that the text runs around. Only what is printed counts:
+// the beginning ends in the middle of a sentence, the rest begins there in the same type, and no other text between
+// them does.
+func joinInterruptedParagraphs(blocks []*inkstreamv1.Block, st *styles) {
+	for i := 0; i+2 < len(blocks); i++ {
+		if !st.isUnfinished(blocks[i]) {
+			continue
+		}
+		j := i + 1
+		for j < len(blocks) && j-i <= maxInterruptions && st.interrupts(blocks[j], blocks[i]) {
+			j++
+		}
+		if j == i+1 || j == len(blocks) || j-i > maxInterruptions || !st.continues(blocks[j], blocks[i]) {
+			continue
+		}
+		rest := blocks[j]
+		copy(blocks[i+2:j+1], blocks[i+1:j])
+		blocks[i+1] = rest
+	}
+}
+
+// isUnfinished reports whether a paragraph ends in the middle of a sentence, in a line that is full.
+func (s *styles) isUnfinished(b *inkstreamv1.Block) bool {
+	const fewestWords, em = 5, 10
+	if b.GetType() != Paragraph && b.GetType() != ListItem || len(b.GetLines()) == 0 || !isValidBox(b.GetBbox()) {
+		return false
+	}
+	last := b.GetLines()[len(b.GetLines())-1]
+	words := last.GetWords()
+	if len(words) == 0 || last.GetAngle() != 0 || len(b.GetLines()) == 1 && len(words) < fewestWords {
+		return false
+	}
+	word := words[len(words)-1]
+	r, _ := utf8.DecodeLastRuneInString(word.GetText())
+	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ',' && trailingHyphenLength(word.GetText()) == 0 {
+		return false
+	}
+	return float64(b.GetBbox()[2]-word.GetBbox()[2]) < 3*em
+}
+
+// interrupts reports whether a block is no part of the text that a paragraph belongs to: what it shows or how it is
+// set differs.
+func (s *styles) interrupts(b, paragraph *inkstreamv1.Block) bool {
+	switch b.GetType() {
+	case Figure, Table, Caption, Footnote:
+		return true
+	case Paragraph:
+		first, last := firstWord(b), lastWord(b)
+		return first != nil && !s.areSetAlike(lastWord(paragraph), first) && !s.areSetAlike(lastWord(paragraph), last)
+	}
+	return false
+}
+
+// continues reports whether a block is the rest of an unfinished paragraph: it stands below it, or in a column to the
+// right.
+func (s *styles) continues(b, paragraph *inkstreamv1.Block) bool {
+	first := firstWord(b)
+	if b.GetType() != Paragraph || first == nil || !isValidBox(b.GetBbox()) || b.GetLines()[0].GetAngle() != 0 {
+		return false
+	}
+	if !startsLower(first.GetText()) || !s.areSetAlike(lastWord(paragraph), first) {
+		return false
+	}
+	from, to := rectFromBox(paragraph.GetBbox()), rectFromBox(b.GetBbox())
+	if to.x0 >= from.x1-0.1*from.width() {
+		return to.y0 < from.y1
+	}
+	return to.y0 >= from.y1-1 && spanDistance(from.x0, from.x1, to.x0, to.x1) < 0
+}
+
+// areSetAlike reports whether two words are set in one font and size.
+func (s *styles) areSetAlike(a, b *inkstreamv1.Word) bool {
+	f, g := s.fontStyleOf(a), s.fontStyleOf(b)
+	x, y := wordTypeSize(a, rectFromBox(a.GetBbox())), wordTypeSize(b, rectFromBox(b.GetBbox()))
+	return f.name > 0 && f.name == g.name && max(x, y) < 1.03*min(x, y)
+}
+
+func firstWord(b *inkstreamv1.Block) *inkstreamv1.Word {
+	for _, line := range b.GetLines() {
+		if words := line.GetWords(); len(words) > 0 {
+			return words[0]
+		}
+	}
+	return nil
+}
+
+func lastWord(b *inkstreamv1.Block) *inkstreamv1.Word {
+	for _, line := range slices.Backward(b.GetLines()) {
+		if words := line.GetWords(); len(words) > 0 {
+			return words[len(words)-1]
+		}
+	}
+	return nil
+}
