@@ -29,6 +29,9 @@ var (
 func withoutLeaders(b *inkstreamv1.Block) *inkstreamv1.Block {
 	out := b
 	for i, line := range b.GetLines() {
+		if !mayHaveLeaders(line) {
+			continue
+		}
 		words, changed := dropLeaderWords(line)
 		if !changed {
 			continue
@@ -39,6 +42,20 @@ func withoutLeaders(b *inkstreamv1.Block) *inkstreamv1.Block {
 		out.Lines[i].Words = words
 	}
 	return out
+}
+
+// mayHaveLeaders reports whether a line has enough of what can be dots: most have not, and need not be taken apart.
+func mayHaveLeaders(line *inkstreamv1.Line) bool {
+	dots := 0
+	for _, w := range line.GetWords() {
+		text := w.GetText()
+		for i := range len(text) {
+			if text[i] == '.' || text[i] >= utf8.RuneSelf {
+				dots++
+			}
+		}
+	}
+	return dots >= minDotsBeforeNumber
 }
 
 // dotSpan is a part of a word that is all dots, or has none.

@@ -49,10 +49,8 @@ func buildSide(segments []segment, em float64) []sideLine {
 		if s.table != nil || len(s.words) == 0 {
 			continue
 		}
-		line := sideLine{rect: s.rect, first: s.words[0], last: s.words[len(s.words)-1], words: countWords(s.words),
-			letters: s.text, order: s.order}
-		line.figures = areFigures(s.words)
-		line.number = line.words <= 3 && isNumeric(segmentsText([]segment{s}))
+		line := newSideLine(s.words)
+		line.rect, line.letters, line.order = s.rect, s.text, s.order
 		if n := len(out); n > 0 && s.centerY()-out[n-1].centerY() < 0.4*min(s.height(), out[n-1].height())+0.05*em {
 			out[n-1].appendLine(line)
 			continue
@@ -60,6 +58,13 @@ func buildSide(segments []segment, em float64) []sideLine {
 		out = append(out, line)
 	}
 	return out
+}
+
+// newSideLine returns what words say of their line, without its box, its letters and its place.
+func newSideLine(words []*inkstreamv1.Word) sideLine {
+	line := sideLine{first: words[0], last: words[len(words)-1], words: countWords(words), figures: areFigures(words)}
+	line.number = line.words <= 3 && isNumeric(segmentsText([]segment{{words: words}}))
+	return line
 }
 
 // areFigures reports whether words begin and end with a figure, and most of them are figures. An entry of a list may have a number at

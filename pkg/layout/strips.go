@@ -30,13 +30,15 @@ const (
 type stripRow struct {
 	rect
 	words []placedWord
-	free  []freeGap // between words, wide enough, from left to right
+	texts []*inkstreamv1.Word // those of words
+	free  []freeGap           // between words, wide enough, from left to right
 }
 
 type placedWord struct {
 	rect
-	word *inkstreamv1.Word
-	from int // the segment, by its place among all
+	word    *inkstreamv1.Word
+	letters int
+	from    int // the segment, by its place among all
 }
 
 // freeGap is a gap before word at of a row.
@@ -57,13 +59,17 @@ func newStripRows(segments []segment, em float64, t rotation) []stripRow {
 		row := stripRow{rect: r.rect}
 		for _, s := range r.segments {
 			if s.table != nil {
-				row.words = append(row.words, placedWord{s.rect, nil, s.order})
+				row.words = append(row.words, placedWord{s.rect, nil, 0, s.order})
 			}
 			for _, w := range s.words {
-				row.words = append(row.words, placedWord{t.rotateRect(rectFromBox(w.GetBbox())), w, s.order})
+				row.words = append(row.words, placedWord{t.rotateRect(rectFromBox(w.GetBbox())), w, countLetters(w.GetText()), s.order})
 			}
 		}
 		slices.SortStableFunc(row.words, func(a, b placedWord) int { return cmp.Compare(a.x0, b.x0) })
+		row.texts = make([]*inkstreamv1.Word, len(row.words))
+		for i, w := range row.words {
+			row.texts[i] = w.word
+		}
 		reach := row.words[0].x1
 		for i, w := range row.words[1:] {
 			if w.x0-reach >= minStripWidth*em && len(row.free) < maxGutters {
@@ -183,7 +189,7 @@ func (j *gutterJudge) splitAtGutters(segments []segment, t rotation) []segment {
 		if !s.crossesSegment(rows) {
 			continue
 		}
-		left, right := s.sides(rows, j.em, t)
+		left, right := s.sides(rows, j.em)
 		if !j.isColumnGutter(left, right, s.span, 1) {
 			continue
 		}
@@ -272,7 +278,7 @@ func (r *stripRow) gapAt(s span) int {
 }
 
 // sides returns the lines of text left and right of a strip, as far as the next wide gap.
-func (s *strip) sides(rows []stripRow, em float64, t rotation) (left, right []sideLine) {
+func (s *strip) sides(rows []stripRow, em float64) (left, right []sideLine) {
 	for _, i := range s.both {
 		row := &rows[i]
 		at := row.gapAt(s.span)
@@ -289,18 +295,20 @@ func (s *strip) sides(rows []stripRow, em float64, t rotation) (left, right []si
 		if row.words[at-1].word == nil || row.words[at].word == nil {
 			continue
 		}
-		left = append(left, newSideLine(row.words[from:at], t))
-		right = append(right, newSideLine(row.words[at:to], t))
+		left = append(left, row.sideLine(from, at))
+		right = append(right, row.sideLine(at, to))
 	}
 	return left, right
 }
 
-func newSideLine(placed []placedWord, t rotation) sideLine {
-	words := make([]*inkstreamv1.Word, len(placed))
-	for i, p := range placed {
-		words[i] = p.word
+// sideLine returns the words from one to before another, of which none is a table, as a line beside a gutter.
+func (r *stripRow) sideLine(from, to int) sideLine {
+	placed, words := r.words[from:to], r.texts[from:to]
+	line := newSideLine(words)
+	line.rect, line.order = placed[0].rect, placed[0].from
+	for _, p := range placed {
+		line.rect = line.rect.union(p.rect)
+		line.letters += p.letters
 	}
-	s := newSegment(words, t)
-	s.order = placed[0].from
-	return buildSide([]segment{s}, 10)[0]
+	return line
 }
