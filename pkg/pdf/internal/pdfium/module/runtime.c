@@ -363,50 +363,125 @@ enum engine_status engine_start(engine *e) {
   return start_call(e, start_module, NULL);
 }
 
-void engine_free(engine *e) {
-  close_files(e, 0);
-  wasm_rt_free_funcref_table(&e->module.w2c___indirect_function_table);
-  munmap(e->stack, STACK_BYTES);
-  munmap(e, HEAD_BYTES + REACH_BYTES);
-}
-
 wasm_rt_memory_t *engine_memory(engine *e) { return &e->module.w2c_memory; }
 
 int engine_denied(engine *e) { return e->denied; }
 
+// A kept state is a copy of head and memory, up to the zeros at their end. What an engine has written is brought back in
+// two ways. Pages that documents commonly write to are copied, which leaves them mapped; all others are dropped, and are
+// as they were at their next use. To drop and fault in again the pages that a short document writes to took as long as a
+// fifth of reading it, and as half of opening it. Which pages those are is learnt from the first document, the second,
+// the fourth and so on.
+
+#define SYSTEM_PAGE 4096
+#define LEARNING 1024       // documents
+#define OFTEN 2             // of the documents that are learnt from
+#define MOST_COPIED 512     // pages: they stay in memory, and large documents write to thousands
+#define GAP 8               // pages between copied ones that are quicker to copy than to drop
+#define STACK_COPIED 65536  // bytes of the stack, from its beginning, that most calls keep within
+
+struct kept {
+  const uint8_t *copy;
+  uint64_t size;       // of the copy
+  uint64_t all;        // of head and memory
+  unsigned documents;  // that have been closed
+  // For each page how many of the documents that were learnt from have written to it, OFTEN at most: then it is copied.
+  uint8_t written[];
+};
+
 // engine_save copies head and memory to a file without a name, and lays that file under them, privately: what is
-// written from now on goes to copies of its pages, which engine_restore drops. The zeros at the end, which are most of
-// it, need no file.
+// written from now on goes to copies of its pages. The zeros at the end, which are most of it, need no file.
 int engine_save(engine *e) {
-  uint64_t size = HEAD_BYTES + e->module.w2c_memory.size;
+  uint64_t all = HEAD_BYTES + e->module.w2c_memory.size, size = all;
   const uint8_t *bytes = (const uint8_t *)e, zeros[PAGE_BYTES] = {0};
   while (memcmp(bytes + size - PAGE_BYTES, zeros, PAGE_BYTES) == 0) size -= PAGE_BYTES;
   int fd = memfd_create("pdfium", MFD_CLOEXEC);
-  if (fd < 0 || e->trapped || has_open_files(e)) {
+  struct kept *kept = calloc(1, sizeof *kept + all / SYSTEM_PAGE);
+  if (fd < 0 || kept == NULL || e->trapped || has_open_files(e) || ftruncate(fd, (off_t)size) != 0) {
+    free(kept);
     close(fd);
     return -1;
   }
-  e->saved = true;
+  *kept = (struct kept){.size = size, .all = all};
+  e->kept = kept;
   uint64_t done = 0;
   while (done < size) {
     ssize_t n = write(fd, bytes + done, size - done);
     if (n <= 0) break;
     done += (uint64_t)n;
   }
-  e->saved = done == size && mmap(e, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED;
+  kept->copy = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+  if (done != size || kept->copy == MAP_FAILED ||
+      mmap(e, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    if (kept->copy != MAP_FAILED) munmap((void *)kept->copy, size);
+    free(kept);
+    e->kept = NULL;
+  }
   close(fd);
-  return e->saved ? 0 : -1;
+  return e->kept != NULL ? 0 : -1;
+}
+
+static void free_kept(struct kept *kept) {
+  if (kept == NULL) return;
+  munmap((void *)kept->copy, kept->size);
+  free(kept);
+}
+
+void engine_free(engine *e) {
+  close_files(e, 0);
+  wasm_rt_free_funcref_table(&e->module.w2c___indirect_function_table);
+  munmap(e->stack, STACK_BYTES);
+  free_kept(e->kept);
+  munmap(e, HEAD_BYTES + REACH_BYTES);
+}
+
+// learn_written counts the pages that are not as they were at first, and has those be copied, with the few between them,
+// that are so often.
+static void learn_written(struct kept *kept, const uint8_t *bytes) {
+  const uint8_t zeros[SYSTEM_PAGE] = {0};
+  uint64_t last = UINT64_MAX, copied = 0;  // the last page that is copied; how many are
+  for (uint64_t n = 0; n < kept->all / SYSTEM_PAGE && copied < MOST_COPIED; n++) {
+    const uint8_t *first = n * SYSTEM_PAGE < kept->size ? kept->copy + n * SYSTEM_PAGE : zeros;
+    if (kept->written[n] < OFTEN && memcmp(bytes + n * SYSTEM_PAGE, first, SYSTEM_PAGE) != 0) kept->written[n]++;
+    if (kept->written[n] < OFTEN) continue;
+    uint64_t from = n - last <= GAP ? last + 1 : n;
+    memset(kept->written + from, OFTEN, n + 1 - from);
+    copied += n + 1 - from;
+    last = n;
+  }
+}
+
+// restore_pages copies the pages that documents write to and drops the others.
+static int restore_pages(const struct kept *kept, uint8_t *bytes) {
+  for (uint64_t at = 0; at < kept->all;) {
+    uint64_t from = at;
+    bool copy = kept->written[from / SYSTEM_PAGE] == OFTEN;
+    while (at < kept->all && (kept->written[at / SYSTEM_PAGE] == OFTEN) == copy) at += SYSTEM_PAGE;
+    if (!copy) {
+      if (madvise(bytes + from, at - from, MADV_DONTNEED) != 0) return -1;
+      continue;
+    }
+    uint64_t copied = from < kept->size ? (at < kept->size ? at : kept->size) - from : 0;
+    memcpy(bytes + from, kept->copy + from, copied);
+    memset(bytes + from + copied, 0, at - from - copied);
+  }
+  return 0;
 }
 
 int engine_restore(engine *e) {
-  if (!e->saved || e->trapped) return -1;
+  struct kept *kept = e->kept;
+  if (kept == NULL || e->trapped) return -1;
   close_files(e, e->mounted);
-  uint64_t used = e->module.w2c_memory.size;
-  if (madvise(e, HEAD_BYTES + used, MADV_DONTNEED) != 0 ||
-      madvise(e->stack + STACK_GUARD, STACK_BYTES - STACK_GUARD, MADV_DONTNEED) != 0) {
+  uint64_t used = HEAD_BYTES + e->module.w2c_memory.size;
+  kept->documents++;
+  if (kept->documents <= LEARNING && (kept->documents & (kept->documents - 1)) == 0) learn_written(kept, (const uint8_t *)e);
+  uint8_t *stack = e->stack;
+  memset(stack + STACK_BYTES - STACK_COPIED, 0, STACK_COPIED);
+  if (madvise(stack + STACK_GUARD, STACK_BYTES - STACK_GUARD - STACK_COPIED, MADV_DONTNEED) != 0 ||
+      restore_pages(kept, (uint8_t *)e) != 0) {
     return -1;
   }
-  const wasm_rt_memory_t *m = &e->module.w2c_memory;  // as it was
-  if (used == m->size) return 0;
-  return mprotect(m->data + m->size, used - m->size, PROT_NONE);
+  if (used == kept->all) return 0;
+  if (madvise((uint8_t *)e + kept->all, used - kept->all, MADV_DONTNEED) != 0) return -1;
+  return mprotect((uint8_t *)e + kept->all, used - kept->all, PROT_NONE);
 }

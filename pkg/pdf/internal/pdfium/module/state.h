@@ -13,7 +13,7 @@ struct engine {
   Z_pdfium_instance_t module;  // first: the module's functions have its address for the engine's
   uint64_t limit;              // of the memory, in bytes
   uintptr_t handle;            // for the callbacks
-  bool denied, trapped, saved;
+  bool denied, trapped;
   uint8_t *stack;  // of the module's own calls; its lowest STACK_GUARD bytes fault
   void *go_stack;  // the stack pointer of who called the module
   void *landing;   // the stack pointer of who handles a trap
@@ -24,6 +24,7 @@ struct engine {
   const char *mounts[MAX_FILES];
   int mounted;
   uint64_t readings[2];  // of the two clocks
+  struct kept *kept;     // what engine_restore brings back; NULL where nothing was kept
 };
 
 // memory_at returns size bytes of the module's memory. It traps if they are not all there.
