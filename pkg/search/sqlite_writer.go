@@ -17,6 +17,9 @@ const (
 	// maxGroupTime is how long writes are taken into a transaction. What comes later waits for the next, so that the
 	// first need not wait for long.
 	maxGroupTime = 20 * time.Millisecond
+	// groupRest is how soon after a transaction the next may begin. A page alone costs FTS5 nearly as much as several
+	// together, and where jobs end one after the other each would come alone.
+	groupRest = 40 * time.Millisecond
 	// maxStatements bounds the memory of prepared statements. A tenant has some six of its own.
 	maxStatements = 300
 	// maxCachedTenants bounds the memory of tenants' numbers.
@@ -102,7 +105,7 @@ func (w *writer) submitChange(ctx context.Context, f func(*transaction) error) e
 // processQueue writes until the writer is closed and no change waits any more.
 func (w *writer) processQueue(ctx context.Context) {
 	defer close(w.ended)
-	for {
+	for next := (time.Time{}); ; next = time.Now().Add(groupRest) {
 		w.mu.Lock()
 		for len(w.queue) == 0 && !w.closed {
 			w.more.Wait()
@@ -112,6 +115,7 @@ func (w *writer) processQueue(ctx context.Context) {
 		if n == 0 {
 			return
 		}
+		time.Sleep(time.Until(next))
 		w.writeGroup(ctx, n)
 	}
 }
