@@ -117,7 +117,7 @@ func (g *uploadBatch) addObject(ctx context.Context, o Object) {
 		g.addUpload(ctx, up, o.Key, err)
 		return
 	}
-	one := blobCopy{driver: g.store.driver, from: o.From, to: o.Key}
+	one := blobCopy{driver: g.store.reads, from: o.From, to: o.Key}
 	done, err := one.copyByDriver(ctx, g.driver.LinkBlob)
 	switch {
 	case err != nil:

@@ -20,7 +20,7 @@ type copier interface {
 // each can be deleted or replaced by itself. Where the storage can, it does so without moving the bytes: a folder
 // links the file. The error wraps ErrNotFound if there is no such blob.
 func (s *Store) CopyBlob(ctx context.Context, from, to string) error {
-	one := blobCopy{driver: s.driver, from: from, to: to}
+	one := blobCopy{driver: s.reads, from: from, to: to}
 	if c, ok := s.driver.(copier); ok {
 		done, err := one.copyByDriver(ctx, c.CopyBlob)
 		if done || err != nil {
@@ -52,7 +52,11 @@ func (c blobCopy) copyByDriver(ctx context.Context,
 	if IsTemporary(c.from) != IsTemporary(c.to) {
 		return false, nil
 	}
-	if err := do(ctx, c.from, c.to); !errors.Is(err, errors.ErrUnsupported) {
+	err = do(ctx, c.from, c.to)
+	if errors.Is(err, ErrNotFound) && bundleOf(c.from) != "" {
+		return false, nil // it may be in a bundle
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
 		return err == nil, classifyError(ctx, "copy blob", c.from, err)
 	}
 	return false, nil

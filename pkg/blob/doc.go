@@ -18,6 +18,9 @@
 // prints. Reading, sizes and ranges are of the plain bytes everywhere; [Store.OpenBlob] hands out the compressed ones as
 // well. Blobs that are stored as they came, those of versions that did not compress among them, read as before.
 //
+// Small blobs of a folder whose name begins with "run-" may be stored as one, its bundle; see [Store.Bundle]. Readers see
+// no difference.
+//
 // Blobs with an element "tmp" in their key may be lost in a crash: they are not fsynced. A folder shows none that is
 // older than the machine's start, since a power cut may have left it with its name and without its bytes.
 package blob

@@ -65,4 +65,6 @@ type Entry struct {
 	// Size is how many bytes are stored, which are fewer than the blob's where it is compressed.
 	Size    int64
 	ModTime time.Time
+	// Bundled says that the blob is in the bundle of its folder; see [Store.Bundle].
+	Bundled bool
 }

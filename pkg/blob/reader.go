@@ -84,6 +84,7 @@ func (l *layout) findFrame(at int64) int {
 // Reader reads a blob, from any place on. It is not safe for concurrent use.
 type Reader struct {
 	file   *os.File
+	body   *io.SectionReader // the blob in the file, which is all of it or a bundle
 	layout *layout
 	frames *frameReader // nil where the blob is stored as it came
 }
@@ -94,17 +95,17 @@ func (s *Store) OpenBlob(ctx context.Context, key string) (*Reader, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	f, err := s.driver.OpenFile(ctx, key)
+	f, body, err := s.reads.openSection(ctx, key)
 	if err != nil {
 		return nil, classifyError(ctx, "open blob file", key, err)
 	}
-	l, err := readFileLayout(f)
+	l, err := readBodyLayout(body)
 	if err != nil {
 		return nil, errors.Join(classifyError(ctx, "look at blob", key, err), f.Close())
 	}
-	r := &Reader{file: f, layout: l}
+	r := &Reader{file: f, body: body, layout: l}
 	if l.form == compressedForm {
-		r.frames = newFrameReader(fileFrames{f}, l)
+		r.frames = newFrameReader(bodyFrames{body}, l)
 	}
 	return r, nil
 }
@@ -117,7 +118,7 @@ func (r *Reader) Compressed() (io.ReadSeeker, bool) {
 	if r.layout.form != compressedForm {
 		return nil, false
 	}
-	return io.NewSectionReader(r.file, 0, r.layout.storedBytes()), true
+	return io.NewSectionReader(r.body, 0, r.layout.storedBytes()), true
 }
 
 // Read implements io.Reader.
@@ -126,13 +127,13 @@ func (r *Reader) Read(p []byte) (int, error) {
 		return r.frames.Read(p)
 	}
 	if r.layout.trailer == 0 {
-		return r.file.Read(p)
+		return r.body.Read(p)
 	}
-	at, err := r.file.Seek(0, io.SeekCurrent)
+	at, err := r.body.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return 0, err
 	}
-	return io.LimitReader(r.file, r.layout.plainSize-at).Read(p)
+	return io.LimitReader(r.body, r.layout.plainSize-at).Read(p)
 }
 
 // Seek implements io.Seeker.
@@ -143,7 +144,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	case whence == io.SeekCurrent && r.frames != nil:
 		offset += r.frames.next
 	case whence == io.SeekCurrent:
-		return r.file.Seek(offset, whence)
+		return r.body.Seek(offset, whence)
 	}
 	if offset < 0 {
 		return 0, errors.New("seek to before the beginning")
@@ -152,7 +153,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 		r.frames.next = offset
 		return offset, nil
 	}
-	return r.file.Seek(offset, io.SeekStart)
+	return r.body.Seek(offset, io.SeekStart)
 }
 
 // Close ends the reading.
@@ -163,34 +164,30 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// fileFrames reads the frames of a file.
-type fileFrames struct{ file *os.File }
+// bodyFrames reads the frames of what is stored.
+type bodyFrames struct{ body io.ReaderAt }
 
-func (f fileFrames) readStored(at frame, b []byte) error {
-	_, err := f.file.ReadAt(b, at.stored)
+func (f bodyFrames) readStored(at frame, b []byte) error {
+	_, err := f.body.ReadAt(b, at.stored)
 	return err
 }
 
-// readFileLayout tells how the blob is stored that a file has.
-func readFileLayout(f *os.File) (*layout, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	tail, err := readFileTail(f, info.Size(), footerBytes)
+// readBodyLayout tells how the blob is stored that a file, or a part of one, has.
+func readBodyLayout(body *io.SectionReader) (*layout, error) {
+	tail, err := readFileTail(body, body.Size(), footerBytes)
 	if err != nil {
 		return nil, err
 	}
 	if n := trailerBytes(tail); n > 0 {
-		if tail, err = readFileTail(f, info.Size(), n); err != nil {
+		if tail, err = readFileTail(body, body.Size(), n); err != nil {
 			return nil, err
 		}
 	}
-	return parseTrailer(tail, info.Size())
+	return parseTrailer(tail, body.Size())
 }
 
 // readFileTail returns the last n bytes of a file, or all of a shorter one.
-func readFileTail(f *os.File, size int64, n int) ([]byte, error) {
+func readFileTail(f io.ReaderAt, size int64, n int) ([]byte, error) {
 	tail := make([]byte, min(size, int64(n)))
 	if got, err := f.ReadAt(tail, size-int64(len(tail))); got < len(tail) {
 		return nil, fmt.Errorf("read the end: %w", err)

@@ -29,12 +29,15 @@ var ErrTooLarge = errors.New("blob is too large")
 // for concurrent use. Of several writers of one key the last to commit wins, whole.
 type Store struct {
 	driver     Driver
+	reads      bundledDriver // the same, with what is in bundles
 	probe      writeProbe
 	noCompress bool // blobs are stored as they come
 }
 
 // New returns a Store over driver, which it owns.
-func New(driver Driver) *Store { return &Store{driver: driver, probe: writeProbe{key: newProbeKey()}} }
+func New(driver Driver) *Store {
+	return &Store{driver: driver, reads: bundledDriver{driver}, probe: writeProbe{key: newProbeKey()}}
+}
 
 // Open returns the Store at url, making its folder where it is missing:
 //
@@ -216,10 +219,10 @@ func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64)
 	if length < 0 {
 		length = -1
 	}
-	l, _, err := readLayout(ctx, s.driver, key)
+	l, _, err := readLayout(ctx, s.reads, key)
 	var r io.ReadCloser
 	if err == nil {
-		r, err = openPlainRange(ctx, s.driver, key, l, offset, length)
+		r, err = openPlainRange(ctx, s.reads, key, l, offset, length)
 	}
 	if err != nil {
 		return nil, classifyError(ctx, "open blob", key, err)
@@ -233,7 +236,7 @@ func (s *Store) ReadBytes(ctx context.Context, key string, limit int64) ([]byte,
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	stored, err := readStored(ctx, s.driver, key, limit+maxTrailerBytes(limit)+1)
+	stored, err := readStored(ctx, s.reads, key, limit+maxTrailerBytes(limit)+1)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +280,7 @@ func (s *Store) OpenFile(ctx context.Context, key string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.layout.trailer == 0 {
+	if info, err := r.file.Stat(); err == nil && r.layout.trailer == 0 && r.body.Size() == info.Size() {
 		return r.file, nil
 	}
 	defer r.Close()
@@ -290,7 +293,7 @@ func (s *Store) ReadAttributes(ctx context.Context, key string) (Attributes, err
 	if err := checkKey(key); err != nil {
 		return Attributes{}, err
 	}
-	_, attrs, err := readLayout(ctx, s.driver, key)
+	_, attrs, err := readLayout(ctx, s.reads, key)
 	return attrs, classifyError(ctx, "stat blob", key, err)
 }
 
@@ -299,7 +302,7 @@ func (s *Store) BlobExists(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err
 	}
-	_, _, err := s.driver.ReadTail(ctx, key, 0)
+	_, _, err := s.reads.ReadTail(ctx, key, 0)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -314,7 +317,7 @@ func (s *Store) ListBlobs(ctx context.Context, prefix string) iter.Seq2[Entry, e
 			yield(Entry{}, err)
 			return
 		}
-		for entry, err := range s.driver.ListEntries(ctx, prefix) {
+		for entry, err := range s.reads.ListEntries(ctx, prefix) {
 			if err != nil {
 				yield(Entry{}, classifyError(ctx, "list blobs under", prefix, err))
 				return
@@ -331,7 +334,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	err := s.driver.DeleteBlob(ctx, key)
+	err := s.reads.DeleteBlob(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -345,7 +348,7 @@ func (s *Store) DeletePrefix(ctx context.Context, prefix string) error {
 	if err := checkKey(folder); err != nil {
 		return err
 	}
-	return classifyError(ctx, "delete blobs under", folder, s.driver.DeleteFolder(ctx, folder))
+	return classifyError(ctx, "delete blobs under", folder, s.reads.DeleteFolder(ctx, folder))
 }
 
 // SweepTemp removes what writers that were killed left behind, if it is older than olderThan, and returns how many

@@ -76,3 +76,8 @@ func (o *Options) WantsArtifact(a Artifact) bool {
 	}
 	return slices.ContainsFunc(artifactTypes, func(t artifactType) bool { return t.kind == a && !t.asked })
 }
+
+// BundledPages is up to how many pages a document's artifacts are one blob (see blob.Store.Bundle), where blobs are
+// compressed: it spares each of them a file, and a wait for the disk or a request to the bucket, which cost more than
+// what is in it.
+const BundledPages = 8

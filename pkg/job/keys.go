@@ -50,7 +50,10 @@ func PageKey(tenant string, id ID, run, page int) string {
 
 // PlanKey returns the key of what the document as a whole tells about the blocks of its pages (see pkg/document);
 // there is none before the run's end.
-func PlanKey(tenant string, id ID, run int) string { return RunFolder(tenant, id, run) + "plan.bin" }
+func PlanKey(tenant string, id ID, run int) string { return RunFolder(tenant, id, run) + PlanName }
+
+// PlanName is the name of that blob in the folder of a run.
+const PlanName = "plan.bin"
 
 // JSONIndexKey returns the key of what is stored in place of document.json where that is made of the stored pages when it
 // is read (see pkg/document).

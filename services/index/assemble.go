@@ -169,8 +169,8 @@ func (a *assembly) writePage(ctx context.Context, n int) error {
 	return nil
 }
 
-// storeArtifacts writes the artifacts that are made of the whole, and stores all of them as one group, which costs
-// the disk much less than one by one.
+// storeArtifacts writes the artifacts that are made of the whole, and stores all of them as one group or one blob, which
+// costs the disk much less than one by one.
 func (a *assembly) storeArtifacts(ctx context.Context) error {
 	for _, s := range a.sinks {
 		if err := s.close(); err != nil {
@@ -184,7 +184,7 @@ func (a *assembly) storeArtifacts(ctx context.Context) error {
 	if err := a.writeMetadata(ctx, made); err != nil {
 		return err
 	}
-	if err := a.runCopier.flushBatch(ctx, a.files.writers...); err != nil {
+	if err := a.files.storeAll(ctx); err != nil {
 		return fmt.Errorf("store artifacts: %w", err)
 	}
 	return nil

@@ -180,7 +180,7 @@ func (st *steps) copyResults(ctx context.Context, s *stage.Snapshot, from *job.R
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(copyParallel)
-	artifacts := 0
+	artifacts, bundled := 0, false
 	for e, err := range st.deps.Blobs.ListBlobs(ctx, source) {
 		if err != nil {
 			return errors.Join(err, g.Wait())
@@ -192,14 +192,21 @@ func (st *steps) copyResults(ctx context.Context, s *stage.Snapshot, from *job.R
 		if strings.HasPrefix(name, "artifacts/") || name == job.JSONIndexName {
 			artifacts++
 		}
-		g.Go(func() error {
-			stage.Heartbeat(gctx)
-			switch name {
-			case job.JSONIndexName, "artifacts/document.json", "artifacts/metadata.json":
-				return st.copyAndRewrite(gctx, e.Key, target+name, to)
+		switch name {
+		case job.JSONIndexName, "artifacts/document.json", "artifacts/metadata.json":
+			g.Go(func() error { return st.copyAndRewrite(gctx, e.Key, target+name, to) })
+		default:
+			if bundled = bundled || e.Bundled; e.Bundled {
+				continue
 			}
-			return st.deps.Blobs.CopyBlob(gctx, e.Key, target+name)
-		})
+			g.Go(func() error {
+				stage.Heartbeat(gctx)
+				return st.deps.Blobs.CopyBlob(gctx, e.Key, target+name)
+			})
+		}
+	}
+	if bundled { // where those that were written for this job have others of their name, these count
+		g.Go(func() error { return st.deps.Blobs.CopyBlob(gctx, blob.BundleKey(source), blob.BundleKey(target)) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -261,6 +268,7 @@ func (st *steps) copyAndRewrite(ctx context.Context, from, to string, r *job.Rec
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read %s: %w", from, err)
 	}
+	stage.Heartbeat(ctx)
 	own := rewriteMembers(head[:n], map[string]string{"job": string(r.ID), "filename": r.Filename})
 	_, err = st.deps.Blobs.Put(ctx, to, io.MultiReader(bytes.NewReader(own), source),
 		blob.PutOptions{ContentType: "application/json", Compress: true})

@@ -47,6 +47,9 @@ func Run(t *testing.T, open func(t *testing.T) *blob.Store) {
 		{"compressed blobs read as they were written", testCompressedBlobs},
 		{"what looks like a compressed blob stays what it is", testLookalikes},
 		{"damage to a compressed blob is an error", testDamagedCompression},
+		{"a bundle reads as the blobs that it holds", testBundle},
+		{"blobs are deleted from bundles", testBundleDeletes},
+		{"a bundle that is damaged is an error", testBadBundles},
 		{"bad keys are refused", testInvalidKeys},
 		{"failures are Busy, and leave nothing", testInjectedFailures},
 	} {
