@@ -36,7 +36,8 @@ const (
 type searchableResult struct {
 	*sample
 	exists                bool
-	recognised            int // pages with recognised words
+	withheld              bool // as is meant: the document is signed, and would have to be altered
+	recognised            int  // pages with recognised words
 	f1                    float64
 	rawF1                 float64 // in the order of the file
 	placement             score.Placement
@@ -53,7 +54,7 @@ func scoreSearchable(ctx context.Context, b *qualityRun, samples []*sample) (sec
 		"original, against the recognised words in document.json; raw: the same of pdftotext -raw, which leaves the words in the order of the file. "+
 		"Without -raw it takes words that lie on others, those of the page itself or of a recognition that saw things, for one. "+
 		"Places: the boxes of those words as pdftotext -bbox has them, in either order, each edge within %g points. Pixels: every page at %s dpi as pdftoppm draws it, against the original. Size: at most the "+
-		"original's and %d kB a page. qpdf --check: no worse than for the original. Peer: OCRmyPDF, for size.",
+		"original's and %d kB a page. qpdf --check: no worse than for the original. Of signed documents that would have to be altered there is none. Peer: OCRmyPDF, for size.",
 		wordTolerance, pixelDPI, bytesPerPage/1000)}
 	if !b.peers.areInstalled("pdftotext", "pdftoppm", "qpdf") {
 		sec.method += " Not measured: pdftotext, pdftoppm or qpdf is not installed."
@@ -87,7 +88,7 @@ func summariseSearchable(all []searchableResult) []summaryFigure {
 	var place score.Placement
 	var grown, peerGrown []float64
 	for _, s := range all {
-		if !s.shouldHaveArtifacts() {
+		if !s.shouldHaveArtifacts() || s.withheld {
 			continue
 		}
 		files++
@@ -133,7 +134,10 @@ func boolToInt(b bool) int {
 
 // qualityRank is 1 for a file in which nothing is wrong, and less the more is.
 func (s searchableResult) qualityRank() float64 {
-	if !s.exists {
+	switch {
+	case s.withheld:
+		return 1
+	case !s.exists:
 		return -1
 	}
 	share := 1.0
@@ -189,6 +193,9 @@ func (b *qualityRun) measureSearchable(ctx context.Context, s *sample) (searchab
 	info, err := os.Stat(pdf)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.note = "searchable.pdf " + absentArtifact
+		if r.withheld = s.isSearchableWithheld(); r.withheld {
+			r.note += ": signed, and would have to be altered"
+		}
 		return r, nil
 	}
 	if err != nil {
@@ -209,6 +216,19 @@ func (b *qualityRun) measureSearchable(ctx context.Context, s *sample) (searchab
 		return r, err
 	}
 	return r, r.measurePeerSize(ctx, b.peers, len(doc.Pages))
+}
+
+// isSearchableWithheld reports whether metadata.json says that there is no searchable.pdf because the document is signed.
+func (s *sample) isSearchableWithheld() bool {
+	var m struct {
+		Artifacts struct {
+			SearchablePDF struct {
+				Reason string `json:"reason"`
+			} `json:"searchablePdf"`
+		} `json:"artifacts"`
+	}
+	data, _ := s.readArtifact("metadata.json") // without it, nothing says so
+	return json.Unmarshal([]byte(data), &m) == nil && m.Artifacts.SearchablePDF.Reason == "signed"
 }
 
 // compareText compares words and their places on the recognised pages.
