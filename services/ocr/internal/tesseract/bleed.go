@@ -1,18 +1,27 @@
 package tesseract
 
-import "slices"
-
 const (
 	// reachOfInk is how far from ink, in pixels, a pale pixel may be the edge of a stroke.
 	reachOfInk = 4
-	// minBleedShare is the number of pale pixels away from ink, for each pixel of ink, from which the other side of the
-	// sheet shows through, and maxBleedInches the mean length of their runs: longer ones are tinted grounds and pictures.
-	minBleedShare, maxBleedInches = 0.2, 0.03
-	// minBleedXHeight is the height of small letters, in pixels, from which a page is looked at: hairlines of smaller print
-	// are as pale as what shows through. An Arabic page of 10 pixels was read worse, English ones of 19 far better.
-	minBleedXHeight = 13
-	// bleedGreyShare is the share of the paper's grey below which the mean of a pixel and those around it is no paper.
-	bleedGreyShare = 0.9
+	// minBleedShare is the number of pale pixels away from ink, for each pixel of ink, from which the other side of
+	// the sheet shows through, and maxBleedInches the mean length of their runs: longer ones are tinted grounds and
+	// pictures.
+	minBleedShare, maxBleedInches = 0.22, 0.03
+	// maxStrokeInches is how long a run of ink counts as strokes of letters; the rest of it is a picture or a ruling.
+	maxStrokeInches = 0.05
+	// bleedTiles is into how many parts the page is parted each way, so that pictures and tinted grounds hide nothing
+	// of the rest.
+	bleedTiles = 8
+	// minBleedXHeight is the height of small letters, in pixels, from which a page is looked at: hairlines of smaller
+	// print are as pale as what shows through. An Arabic page of 10 pixels was read worse, English ones of 19 far
+	// better.
+	minBleedXHeight = 11
+	// paleDepth is how far the mean of a pale pixel and those around it is from the paper's grey, as a share of the
+	// distance from there to the threshold of ink.
+	paleDepth = 0.25
+	// maxBleedDepth is that share for nearly all pale strokes at most: those of thin or faded letters are pale and
+	// dark alike. Pages through which the other side shows have 0.46 to 0.81, faded and thin print from 0.84.
+	maxBleedDepth = 0.82
 	// leastWhite is the least share of the way from the threshold of ink to the paper's grey that becomes white.
 	leastWhite = 0.3
 )
@@ -24,27 +33,43 @@ func (g greyImage) whitenBleed(dpi float32, below, paper byte) (greyImage, bool)
 		return g, false
 	}
 	darkest, found := g.findBleed(dpi, below, paper)
-	if !found {
+	if !found || float64(int(paper)-int(darkest)) > maxBleedDepth*float64(paper-below) {
 		return g, false
 	}
 	white := max(float64(darkest), float64(below)+leastWhite*float64(int(paper)-int(below)))
 	return g.stretchTones(0, white), true
 }
 
+// bleedTile counts the pixels of ink in a part of the page, and the pale ones away from it.
+type bleedTile struct {
+	ink, pale, runs int
+	greys           [256]int // of the pale pixels, as means of those around them
+}
+
+// isTinted reports whether the pale pixels of a part are a tinted ground or a picture.
+func (t *bleedTile) isTinted(dpi float32) bool {
+	return float64(t.pale) > float64(t.runs)*float64(dpi)*maxBleedInches
+}
+
 // findBleed looks for pale strokes away from ink, and returns the grey that is darker than nearly all of them.
 func (g greyImage) findBleed(dpi float32, below, paper byte) (darkest byte, found bool) {
 	const every = 3 // rows
-	pale := int(9 * bleedGreyShare * float64(paper))
-	var greys []byte // of the pale pixels, as means of those around them
-	ink, runs := 0, 0
+	pale := int(9 * (float64(paper) - paleDepth*float64(paper-below)))
+	longest := int(maxStrokeInches * dpi)
+	var tiles [bleedTiles][bleedTiles]bleedTile
 	for y := reachOfInk; y+reachOfInk < g.height; y += every {
-		before := false
+		row := &tiles[y*bleedTiles/g.height]
+		before, inkRun := false, 0
 		for x := reachOfInk; x+reachOfInk < g.width; x++ {
 			at := y*g.width + x
 			if g.pix[at] < below {
-				ink, before = ink+1, false
+				if inkRun++; inkRun <= longest {
+					row[x*bleedTiles/g.width].ink++
+				}
+				before = false
 				continue
 			}
+			inkRun = 0
 			sum := 0
 			for _, row := range [3]int{at - g.width, at, at + g.width} {
 				sum += int(g.pix[row-1]) + int(g.pix[row]) + int(g.pix[row+1])
@@ -53,19 +78,44 @@ func (g greyImage) findBleed(dpi float32, below, paper byte) (darkest byte, foun
 				before = false
 				continue
 			}
-			greys = append(greys, byte(sum/9))
+			t := &row[x*bleedTiles/g.width]
+			t.greys[sum/9]++
+			t.pale++
 			if !before {
-				runs++
+				t.runs++
 			}
 			before = true
 		}
 	}
-	count := float64(len(greys))
-	if ink == 0 || count < minBleedShare*float64(ink) || count > float64(runs)*float64(dpi)*maxBleedInches {
+	return darkestBleed(&tiles, dpi)
+}
+
+// darkestBleed returns the grey that is darker than nearly all pale strokes, if those are many enough to be the print
+// of the other side.
+func darkestBleed(tiles *[bleedTiles][bleedTiles]bleedTile, dpi float32) (grey byte, found bool) {
+	var sum bleedTile
+	for i := range tiles {
+		for j := range tiles[i] {
+			t := &tiles[i][j]
+			if t.isTinted(dpi) {
+				continue
+			}
+			sum.ink, sum.pale = sum.ink+t.ink, sum.pale+t.pale
+			for v, n := range t.greys {
+				sum.greys[v] += n
+			}
+		}
+	}
+	if sum.ink == 0 || float64(sum.pale) < minBleedShare*float64(sum.ink) {
 		return 0, false
 	}
-	slices.Sort(greys)
-	return greys[len(greys)/10], true
+	left := sum.pale / 10
+	for v, n := range sum.greys {
+		if left -= n; left < 0 {
+			return byte(v), true
+		}
+	}
+	return 0, false
 }
 
 // isNearInk reports whether ink stands within reach of a pixel, along its row or its column.

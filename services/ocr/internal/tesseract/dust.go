@@ -3,21 +3,21 @@ package tesseract
 import "slices"
 
 const (
-	// maxDustShare is the width and height of dust at most, as a share of the height of small letters. Full stops and the
-	// dots of letters are 0.12 to 0.3 high, in light type and bold.
+	// maxDustShare is the width and height of dust at most, as a share of the height of small letters. Full stops and
+	// the dots of letters are 0.12 to 0.3 high, in light type and bold.
 	maxDustShare = 0.13
-	// minDust is how many specks of one size stand among the letters at least, by how many lie elsewhere. With more than
-	// maxDots times as many, most are dots of the print.
+	// minDust is how many specks of one size stand among the letters at least, by how many lie elsewhere. With more
+	// than maxDots times as many, most are dots of the print.
 	minDust, maxDots = 20, 2
-	// dustTiles is into how many parts the page is parted each way to tell how close dust lies. It lies everywhere; what
-	// is at the edges of a sheet, or in a picture, tells nothing of the rest.
+	// dustTiles is into how many parts the page is parted each way to tell how close dust lies. It lies everywhere;
+	// what is at the edges of a sheet, or in a picture, tells nothing of the rest.
 	dustTiles = 8
 )
 
-// removeDust makes specks white that are smaller than the dots of the print. Tesseract takes them for full stops, commas
-// and hyphens where they stand in a line.
+// removeDust makes specks white that are smaller than the dots of the print. Tesseract takes them for full stops,
+// commas and hyphens where they stand in a line.
 func (r *reader) removeDust() {
-	height := letterHeight(r.areas)
+	height := letterHeight(withoutSpecks(r.areas))
 	if height == 0 || r.screened {
 		return
 	}
@@ -52,7 +52,15 @@ func (r *reader) removeDust() {
 	r.img = img
 }
 
-// explainsAsDust reports whether specks lie as close to each other away from the print, where they are dust, as among it.
+// withoutSpecks returns the areas of ink without those of a pixel or two, of which a dusty page may have more than
+// letters.
+func withoutSpecks(areas []box) []box {
+	const largest = 2
+	return slices.DeleteFunc(slices.Clone(areas), func(b box) bool { return max(b[2]-b[0], b[3]-b[1]) <= largest })
+}
+
+// explainsAsDust reports whether specks lie as close to each other away from the print, where they are dust, as among
+// it.
 func (c coverage) explainsAsDust(specks []box) bool {
 	type tile struct{ free, specks int }
 	var tiles [dustTiles][dustTiles]tile

@@ -22,11 +22,15 @@ func withDust(page greyImage, share float64) greyImage {
 
 func TestDustBecomesWhite(t *testing.T) {
 	t.Parallel()
-	page, _ := printedPage(pdftest.ScanOptions{})
+	full, _ := printedPage(pdftest.ScanOptions{})
+	short := greyImage{pix: slices.Clone(full.pix), width: full.width, height: full.height} // a few lines
+	short.fillBox(box{0, full.height / 5, full.width, full.height}, 255)
 	for name, tt := range map[string]struct {
+		page   greyImage
 		share  float64
 		change bool
-	}{"dust": {0.001, true}, "sound": {0, false}} {
+	}{"dust": {full, 0.001, true}, "more dust than letters": {short, 0.001, true}, "sound": {full, 0, false}} {
+		page := tt.page
 		img := withDust(page, tt.share)
 		r, err := newReader(img, 150, options{})
 		if err != nil {
