@@ -56,6 +56,10 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	}
 	if in.recognised {
 		defer straightenPage(page, in.lines).restore()
+		joined, parted := joinLinePieces(page), partLineNumbers(page)
+		if joined || parted {
+			in = collectLines(page)
+		}
 	}
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge}
 	a.style.detectFixedPitch(in.lines)
