@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"unicode/utf8"
 )
 
 const (
@@ -69,7 +70,7 @@ func (r *reader) joinLeaders(got *reading) error {
 	}
 	letters, lines, read := lettersOf(r.areas, height), got.levelLines(), 0
 	for _, l := range r.leaders {
-		l.dropReadDots(lines)
+		l.dropReadDots(lines, letters)
 		e := findLeaderEnds(lines, l, height)
 		if e.before == nil {
 			continue
@@ -93,16 +94,33 @@ func (r *reader) joinLeaders(got *reading) error {
 	return nil
 }
 
-// dropReadDots drops the words that were read of the dots.
-func (l leader) dropReadDots(lines []*line) {
+// dropReadDots drops the words that were read of the dots. Words of the next line whose boxes reach up to the dots are
+// told by the letters in them, which are sorted from top to bottom.
+func (l leader) dropReadDots(lines []*line, letters []box) {
+	const runes = 3 // for each area of ink in a word, at most
 	row := l.box()
 	for _, candidate := range lines {
 		candidate.words = slices.DeleteFunc(candidate.words, func(w word) bool {
 			base := int(l.baseAt((w.box[0] + w.box[2]) / 2))
 			shared := min(w.box[2], row[2]) - max(w.box[0], row[0])
-			return w.box[1] < base && w.box[3] > base-(l.first[3]-l.first[1]) && 10*shared >= 7*(w.box[2]-w.box[0])
+			return w.box[1] < base && w.box[3] > base-(l.first[3]-l.first[1]) && 10*shared >= 7*(w.box[2]-w.box[0]) &&
+				runes*w.box.countCentres(letters) < utf8.RuneCountInString(w.text)
 		})
 	}
+}
+
+// countCentres returns how many areas of ink, which are sorted from top to bottom, have their middle in a box.
+func (b box) countCentres(areas []box) int {
+	n := 0
+	for _, a := range areas {
+		if a[1] >= b[3] {
+			break
+		}
+		if x, y := (a[0]+a[2])/2, (a[1]+a[3])/2; x >= b[0] && x < b[2] && y >= b[1] && y < b[3] {
+			n++
+		}
+	}
+	return n
 }
 
 // without returns the part of an image that was cut out at a place, with the end of the leader white.

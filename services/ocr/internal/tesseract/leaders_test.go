@@ -66,3 +66,18 @@ func TestLeadersJoinLines(t *testing.T) {
 		})
 	}
 }
+
+// TestWordsBelowLeadersStay drops what was read of dots, and keeps a word of the next line whose box reaches up to them.
+func TestWordsBelowLeadersStay(t *testing.T) {
+	t.Parallel()
+	l := leader{first: box{640, 97, 643, 100}, last: box{928, 97, 931, 100}}
+	read := &line{words: []word{{text: "oe", box: box{650, 92, 690, 101}}, {text: "increases", box: box{700, 95, 800, 130}}}}
+	var letters []box
+	for x := 702; x < 790; x += 11 {
+		letters = append(letters, box{x, 108, x + 9, 128})
+	}
+	l.dropReadDots([]*line{read}, letters)
+	if len(read.words) != 1 || read.words[0].text != "increases" {
+		t.Errorf("got %v, want the word below the dots alone", read.words)
+	}
+}
