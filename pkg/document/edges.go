@@ -117,7 +117,7 @@ func applyStructureTags(e *Evidence, p *inkstreamv1.Page) {
 			if level == 0 || len(t.GetBbox()) != 4 || !mostlyContains(b.Box, t.GetBbox()) {
 				continue
 			}
-			if b.Tag == 0 || b.Tag == TagText {
+			if b.Tag == 0 || b.Tag == TagParagraph || b.Tag == TagText && level != TagParagraph {
 				b.Tag = level
 			}
 		}
@@ -133,7 +133,9 @@ func structureTagLevel(role string) int {
 		return TagHeading
 	case "Title":
 		return TagTitle
-	case "P", "LI", "LBody", "TD", "TH", "Caption", "Note", "Code", "BlockQuote":
+	case "P":
+		return TagParagraph
+	case "LI", "LBody", "TD", "TH", "Caption", "Note", "Code", "BlockQuote":
 		return TagText
 	}
 	return 0

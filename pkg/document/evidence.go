@@ -82,6 +82,8 @@ const (
 	TagHeading = 7
 	TagTitle   = 8
 	TagText    = 9
+	// TagParagraph is a plain paragraph, which authors make a heading of by its type alone.
+	TagParagraph = 10
 )
 
 // EdgeLine is a line near the upper or lower edge of a page.

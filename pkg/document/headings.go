@@ -61,10 +61,7 @@ func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEnt
 	}
 	found = dropRepeatedLabels(dropFrequentStyles(found, pages), pages)
 	if structured { // a document that says which its headings are has no others
-		found = slices.DeleteFunc(found, func(c candidate) bool {
-			return c.level == 0 && !c.title && pages[c.page].Blocks[c.block].Tag != TagHeading &&
-				!isLargerThanBody(c, pages, body)
-		})
+		found = dropUnstructured(found, pages, body)
 	}
 	found = p.findTitle(found, pages, body)
 	levels := styleLevels(found)
@@ -77,6 +74,20 @@ func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEnt
 		}
 		*d = blockPlan{kind: blockTypeIndex(layout.Heading), level: level}
 	}
+}
+
+// dropUnstructured drops candidates that the structure of a document names no headings, but for those that are much
+// larger than the body, and for paragraphs in the type of headings that it does name: authors do not mark all.
+func dropUnstructured(found []candidate, pages []*Evidence, body int) []candidate {
+	named := map[headingStyle]bool{}
+	for _, c := range found {
+		named[c.style] = named[c.style] || pages[c.page].Blocks[c.block].Tag > 0 && c.level > 0
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool {
+		b := &pages[c.page].Blocks[c.block]
+		alike := b.Tag == TagParagraph && named[c.style] && (c.style.bold || 20*c.style.size > 21*body)
+		return c.level == 0 && !c.title && b.Tag != TagHeading && !alike && !isLargerThanBody(c, pages, body)
+	})
 }
 
 func isLargerThanBody(c candidate, pages []*Evidence, body int) bool {
@@ -188,7 +199,7 @@ const pageFoot = 0.93
 // does not tell that the line comes again on others.
 func (e *Evidence) isPageFoot(j int) bool {
 	b := &e.Blocks[j]
-	return b.Lines == 1 && b.Tag == 0 && b.Flags&FlagNumber != 0 && b.Box[1] > pageFoot*e.Height
+	return b.Lines == 1 && (b.Tag == 0 || b.Tag == TagParagraph) && b.Flags&FlagNumber != 0 && b.Box[1] > pageFoot*e.Height
 }
 
 // isContentsPage reports whether a page holds a table of contents: lines that end with a number there are its entries.

@@ -160,3 +160,36 @@ func TestWideStructureTag(t *testing.T) {
 		}
 	}
 }
+
+// TestParagraphTags takes paragraphs that stand out for headings where the structure names none, or names others in the
+// same type; items and paragraphs in another type are none.
+func TestParagraphTags(t *testing.T) {
+	t.Parallel()
+	const bold = 2
+	for _, tt := range []struct {
+		name, first, second string  // the tags
+		size                float32 // of the second line
+		want                string
+	}{
+		{"no headings are named", "P", "P", 14, "heading1 paragraph heading1 paragraph"},
+		{"the other is in the same type", "H1", "P", 14, "heading1 paragraph heading1 paragraph"},
+		{"the other is in another type", "H1", "P", 12, "title paragraph paragraph paragraph"},
+		{"the other is an item", "H1", "LI", 14, "title paragraph paragraph paragraph"},
+		{"a paragraph of an item", "P", "LBody", 14, "title paragraph paragraph paragraph"},
+	} {
+		pg := page(1, text(layout.Paragraph, 72, 60, 14, bold, "Of pears"), prose(90),
+			text(layout.Paragraph, 72, 160, tt.size, bold, "Of plums"), prose(190))
+		for i, role := range []string{tt.first, tt.second} {
+			box := pg.GetBlocks()[2*i].GetBbox()
+			pg.Tags = append(pg.Tags, &inkstreamv1.Tag{Role: role, Bbox: box})
+			if role == "LBody" {
+				pg.Tags = append(pg.Tags, &inkstreamv1.Tag{Role: "P", Bbox: box})
+			}
+		}
+		plan := planned(t, nil, pg)
+		plan.ApplyTo(pg)
+		if got := kinds(pg); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -126,13 +126,13 @@ func countsWithPages(offsets map[edgePosition]map[int]int, at edgePosition, offs
 }
 
 // usualPositions returns the places where most pages have a running line: another text there, such as the name of a
-// short chapter, is one too.
+// short chapter, is one too. Numbers alone do not tell: beside the first lines of pages they may count those.
 func usualPositions(pages []*Evidence, heights map[runningKey][]float32) map[edgePosition]bool {
 	count := map[edgePosition]int{}
 	for _, e := range pages {
 		seen := map[edgePosition]bool{}
 		for _, l := range e.Edges {
-			if at := edgePositionOf(e, l); !seen[at] &&
+			if at := edgePositionOf(e, l); !seen[at] && !l.Bare &&
 				isRepeated(heights[runningKeyOf(e, l)], distanceFromEdge(e, l), len(pages)) {
 				seen[at] = true
 				count[at]++

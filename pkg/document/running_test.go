@@ -23,3 +23,21 @@ func TestNumbersAtTheEndOfColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleBesideLineNumbers keeps a title beside the number of a page's first line, which stands there on all pages.
+func TestTitleBesideLineNumbers(t *testing.T) {
+	t.Parallel()
+	var pages []*inkstreamv1.Page
+	for i, first := range []string{"Reply Brief", "The harbour was closed", "Nobody came to see it", "Since then it is open"} {
+		size := float32(10)
+		if i == 0 {
+			size = 14
+		}
+		pages = append(pages, page(int32(i+1), text(layout.Paragraph, 200, 57, size, 1, first),
+			text(layout.Paragraph, 40, 60, 10, 1, "1"), prose(200)))
+	}
+	planned(t, nil, pages...)
+	if got, want := kinds(pages[0]), "title paragraph paragraph"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode"
 	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -27,6 +28,7 @@ type lineShape struct {
 	endsSentence       bool       // it ends as a sentence does
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 	page               int        // that number; 0 where there is none
+	capitals           bool       // it has letters, no small ones among them
 	section            string     // the number of a section that it begins with
 }
 
@@ -52,6 +54,7 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	slices.Sort(bottoms[:n])
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
+	s.capitals = areAllCapitals(words)
 	s.startsLower = startsLower(words[0].GetText())
 	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
 	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
@@ -78,6 +81,20 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	}
 	s.bulletMarker = s.bulletMarker || s.marker != "" && isBullet(s.marker)
 	return s
+}
+
+// areAllCapitals reports whether words have letters, no small ones among them.
+func areAllCapitals(words []*inkstreamv1.Word) bool {
+	letters := false
+	for _, w := range words {
+		for _, r := range w.GetText() {
+			if unicode.IsLower(r) {
+				return false
+			}
+			letters = letters || unicode.IsUpper(r)
+		}
+	}
+	return letters
 }
 
 // buildBlocks returns the blocks of a leaf in reading order.
@@ -249,7 +266,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {
 		return true
 	}
-	if p.isHeadingAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
+	if p.isHeadingAbove(start, i) || p.isCentredAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
 		return true
 	}
 	if first := p.shapes[start]; first.marker != "" && p.leavesItem(start, i) {
@@ -287,6 +304,16 @@ func (p *textColumn) isHeadingAbove(start, i int) bool {
 	next := p.shapes[i+1]
 	pitch := next.baseline - cur.baseline
 	return next.marker == "" && pitch > 0.9*p.em && cur.baseline-prev.baseline > 1.4*pitch
+}
+
+// isCentredAbove reports whether a line that stands alone above line i is a heading in capitals in the middle of the
+// column, and line i is one of text that fills the column.
+func (p *textColumn) isCentredAbove(start, i int) bool {
+	const room, indent = 2.0, 3.0 // ems
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	left, right := prev.x0-p.left, p.right-prev.x1
+	return start == i-1 && prev.capitals && !cur.capitals && min(left, right) > room*p.em &&
+		math.Abs(left-right) < p.em && cur.x0-p.left < indent*p.em && p.right-cur.x1 < p.em
 }
 
 // changesStyle reports whether the type changes before line i, for good and not for a word: its size, between bold

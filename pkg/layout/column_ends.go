@@ -176,21 +176,28 @@ func (m *bandMerger) findTableHead(slabs []pageBand, first, end int) int {
 	return end
 }
 
-// countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are figures.
+// countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are
+// figures, or most begin with a small letter, as in a line of text that is justified by wide blanks.
 func (m *bandMerger) countParts(slab pageBand) int {
 	const apart, words = 0.6, 2 // ems, of a part
-	parts := 0
+	parts, small := 0, 0
 	for _, s := range slab.segments {
 		n, right := 0, math.Inf(-1)
 		for _, w := range s.words {
 			box := rectFromBox(w.GetBbox())
 			if n++; box.x0-right > apart*m.em {
 				parts, n = parts+1, 1
+				if startsLower(w.GetText()) {
+					small++
+				}
 			}
 			if right = box.x1; n > words || isNumeric(w.GetText()) {
 				return 0
 			}
 		}
+	}
+	if 2*small > parts {
+		return 0
 	}
 	return parts
 }

@@ -342,6 +342,15 @@ func countWords(words []*inkstreamv1.Word) int {
 // not the end of what is indented there.
 const minColumnWidth = 3
 
+// minHeadGutters is how many gutters rows have at least in which a word or two may be the head of a table's column.
+const minHeadGutters = 3
+
+// areFewWords reports whether lines are a head or a cell of a table: one line of a few words.
+func areFewWords(lines []sideLine) bool {
+	const most = 3
+	return len(lines) == 1 && lines[0].words <= most
+}
+
 // areSeparateColumns reports whether the segments left and right of a gutter are columns that are read one after the
 // other, and not the cells of rows that are read across.
 func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutters int) bool {
@@ -350,6 +359,9 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 	leftLines, rightLines := buildSide(left, c.em), buildSide(right, c.em)
 	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
 		figures := areMostlyFigures(leftLines) && areMostlyFigures(rightLines) // of a table's rows, in one column or the other
+		if gutters >= minHeadGutters && areFewWords(leftLines) && areFewWords(rightLines) {
+			return false // the head of a table's column, and what stands below it at the column's other edge
+		}
 		return !figures && (l.y0 < r.y0 || l.width() >= minColumnWidth*c.em)
 	}
 	if hasFrameBeside(left, right) {

@@ -119,6 +119,7 @@ func (f columnFinder) countColumns(rows []tableLine) int {
 
 // fillTable puts the text of the rows into cells between the gutters.
 func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
+	const apart = 0.8 // ems
 	t := &table{rect: rows[0].rect, rows: len(rows), columns: len(gaps) + 1}
 	for r, line := range rows {
 		t.rect = t.rect.union(line.rect)
@@ -126,8 +127,12 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 		for _, s := range line.cells {
 			parts = append(parts, f.cutSegment(s, gaps)...)
 		}
-		for _, s := range parts {
-			first := columnIndex(gaps, s.x0+0.1*f.em, s.x1)
+		for i, s := range parts {
+			end := s.x1
+			if i > 0 && s.x0-parts[i-1].x1 < apart*f.em {
+				end = s.x0 // it may go on with what stands before it
+			}
+			first := columnIndex(gaps, s.x0+0.1*f.em, end)
 			last := lastColumnIndex(gaps, first, s.rect, 0.1*f.em)
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]
@@ -143,11 +148,11 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 	return t
 }
 
-// columnIndex returns between which gutters a text begins. One that begins in a gutter and ends right of it, as the
-// head of a column of figures does, has nothing to do with the column on its left.
+// columnIndex returns between which gutters a text begins. One that begins in a gutter and ends in the column right of
+// it, as the head of figures does, has nothing to do with the column on its left; one that ends farther on heads several.
 func columnIndex(gaps []span, x0, x1 float64) int {
 	n := 0
-	for n < len(gaps) && (x0 > (gaps[n].from+gaps[n].to)/2 || x0 > gaps[n].from && x1 > gaps[n].to) {
+	for n < len(gaps) && (x0 > (gaps[n].from+gaps[n].to)/2 || x0 > gaps[n].from && x1 > gaps[n].to && (n+1 == len(gaps) || x1 <= gaps[n+1].to)) {
 		n++
 	}
 	return n

@@ -20,6 +20,7 @@ func TestColumnIndex(t *testing.T) {
 		{"begins in the gutter, left of its middle", 44, 80, 1},
 		{"all of it in the gutter, near the left", 41, 48, 0},
 		{"begins in the second gutter", 104, 140, 2},
+		{"heads two columns", 44, 140, 0},
 	} {
 		if got := columnIndex(gaps, tt.x0, tt.x1); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
