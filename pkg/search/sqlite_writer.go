@@ -115,7 +115,7 @@ func (w *writer) processQueue(ctx context.Context) {
 		if n == 0 {
 			return
 		}
-		time.Sleep(time.Until(next))
+		<-time.After(time.Until(next))
 		w.writeGroup(ctx, n)
 	}
 }
