@@ -80,9 +80,7 @@ func (r *reader) joinLeaders(got *reading) error {
 			if err != nil {
 				return err
 			}
-			if e.addRead(part, place) {
-				got.dropTallWords(place)
-			}
+			got.replaceBehind(&e, part, place)
 			read++
 		}
 		e.joinWords()
@@ -289,13 +287,24 @@ func (e *leaderEnds) placeBehind(letters []box, img greyImage) (box, bool) {
 	return box{max(0, place[0]), max(0, place[1]), min(img.width, place[2]), min(img.height, place[3])}, true
 }
 
-// dropTallWords drops words that were made of the line that stands at a place and its neighbours.
-func (r *reading) dropTallWords(place box) {
+// replaceBehind takes the words that were read at a place for those behind the leader, if they were read surely, and drops
+// those that were read there before, some of which may be of the line before the leader.
+func (r *reading) replaceBehind(e *leaderEnds, part reading, place box) {
+	name := e.before.words[e.at]
+	if !e.addRead(part, place) {
+		return
+	}
+	r.dropTallWords(place, name.box)
+	e.at = slices.IndexFunc(e.before.words, func(w word) bool { return w.box == name.box && w.text == name.text })
+}
+
+// dropTallWords drops words that were made of the line that stands at a place and its neighbours, but for the one in a box.
+func (r *reading) dropTallWords(place, kept box) {
 	for i := range r.blocks {
 		for j := range r.blocks[i].lines {
 			l := &r.blocks[i].lines[j]
 			l.words = slices.DeleteFunc(l.words, func(w word) bool {
-				return w.box.overlapsAny([]box{place}) && w.box[3]-w.box[1] > 2*(place[3]-place[1])
+				return w.box != kept && w.box.overlapsAny([]box{place}) && w.box[3]-w.box[1] > 2*(place[3]-place[1])
 			})
 		}
 	}
@@ -325,7 +334,10 @@ func (e *leaderEnds) addRead(part reading, place box) bool {
 		return false
 	}
 	if e.behind != nil { // what was read there before
-		e.behind.words = slices.DeleteFunc(e.behind.words, func(w word) bool { return w.box.overlaps(place) && w.box[2] > e.last[2] })
+		name := e.before.words[e.at].box
+		e.behind.words = slices.DeleteFunc(e.behind.words, func(w word) bool {
+			return w.box != name && w.box.overlaps(place) && w.box[2] > e.last[2]
+		})
 	}
 	e.behind, e.next = l, 0
 	return true

@@ -81,3 +81,29 @@ func TestWordsBelowLeadersStay(t *testing.T) {
 		t.Errorf("got %v, want the word below the dots alone", read.words)
 	}
 }
+
+// TestLeaderKeepsItsName joins a number that was read anew to the name before the leader, also where a tall word of the
+// name's own line goes, because it was read of the number and its neighbours.
+func TestLeaderKeepsItsName(t *testing.T) {
+	t.Parallel()
+	place := box{900, 90, 960, 120}
+	for _, tall := range []word{
+		{text: "7|", box: box{100, 20, 940, 170}},
+		{text: "7|", box: box{590, 20, 940, 170}},
+	} {
+		got := &reading{blocks: []block{{lines: []line{{words: []word{
+			tall, {text: "Kapitel", box: box{300, 95, 480, 120}}, {text: "drei", box: box{500, 95, 580, 120}}}}}}}}
+		own := &got.blocks[0].lines[0]
+		e := leaderEnds{leader: leader{box{600, 115, 603, 118}, box{880, 115, 883, 118}}, height: 20, before: own, at: 2, behind: own, next: 0}
+		part := reading{confidence: 0.9, blocks: []block{{lines: []line{{words: []word{{text: "17", box: box{5, 5, 40, 25}, confidence: 0.9}}}}}}}
+		got.replaceBehind(&e, part, place)
+		e.joinWords()
+		var words []string
+		for _, w := range own.words {
+			words = append(words, w.text)
+		}
+		if text := strings.Join(words, " "); text != "Kapitel drei "+leaderText+" 17" {
+			t.Errorf("tall word at %d: got %q, want the name, the leader and the number", tall.box[0], text)
+		}
+	}
+}
