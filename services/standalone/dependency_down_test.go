@@ -102,8 +102,10 @@ func TestDiskFull(t *testing.T) {
 	r.wantDone(t, first.GetId())
 	ids := r.someJobs(t)
 	filler := filepath.Join(disk, "filler")
-	fill(t, filler)
-	r.wantDependency(t, "blobs", false)
+	bustest.EventuallyWithin(t, patience, "the full disk shows", func() bool {
+		fill(t, filler) // again: work that it stops removes what it had begun to write
+		return r.showsDependency(t, "blobs", false)
+	})
 	ids = append(ids, r.uploadUntilRefused(t, filler)...)
 	await(t, *awayFor)
 	if err := os.Remove(filler); err != nil {

@@ -236,17 +236,21 @@ func await(t *testing.T, d time.Duration) {
 // wantDependency waits until /readyz and the metric say that a dependency is up or down.
 func (r *testPipeline) wantDependency(t *testing.T, name string, up bool) {
 	t.Helper()
+	bustest.EventuallyWithin(t, patience, "readiness and metric of "+name, func() bool { return r.showsDependency(t, name, up) })
+}
+
+// showsDependency reports whether readiness and metric say that a dependency is there, or away.
+func (r *testPipeline) showsDependency(t *testing.T, name string, up bool) bool {
+	t.Helper()
 	value := map[bool]string{true: "1", false: "0"}[up]
 	metric := regexp.MustCompile(`(?m)^inkstream_dependency_up\{[^}]*dependency="` + name + `"[^}]*\} ` + value + `$`)
-	bustest.EventuallyWithin(t, patience, "readiness and metric of "+name, func() bool {
-		code, body := r.get(t, "/readyz")
-		var report lifecycle.Report
-		decode(t, body, &report)
-		rec := httptest.NewRecorder()
-		r.tel.MetricsHandler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", strings.NewReader("")))
-		return report.Checks[name].Up == up && report.Ready == up && (code == 200) == up &&
-			metric.MatchString(rec.Body.String())
-	})
+	code, body := r.get(t, "/readyz")
+	var report lifecycle.Report
+	decode(t, body, &report)
+	rec := httptest.NewRecorder()
+	r.tel.MetricsHandler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", strings.NewReader("")))
+	return report.Checks[name].Up == up && report.Ready == up && (code == 200) == up &&
+		metric.MatchString(rec.Body.String())
 }
 
 // switchable is something that can be shut and opened again.
