@@ -68,7 +68,7 @@ func (s *Store) Bundle(ctx context.Context, folder string, objects []Object) (Ob
 	var table []bundleEntry
 	beside := path.Dir(strings.TrimSuffix(folder, "/")) + "/"
 	for _, o := range objects {
-		if bundleOf(o.Key) != BundleKey(folder) {
+		if bundleOf(o.Key) != BundleKey(folder) || o.From != "" && !strings.HasPrefix(o.From, beside) {
 			return Object{}, fmt.Errorf("bundle of %s: blob %s does not belong to it", folder, o.Key)
 		}
 		e := bundleEntry{Name: strings.TrimPrefix(o.Key, folder), At: int64(body.Len())}
@@ -133,27 +133,45 @@ func readBundle(ctx context.Context, driver Driver, key string) (*bundle, error)
 	if err != nil {
 		return nil, err
 	}
-	size := bundleTableBytes(tail, attrs.Size)
-	if size > len(tail) {
+	if size := bundleTableBytes(tail, attrs.Size); size > len(tail) {
 		if tail, attrs, err = driver.ReadTail(ctx, key, size); err != nil {
 			return nil, err
 		}
 	}
+	b, err := parseBundle(key, tail, attrs.Size)
+	if err == nil {
+		b.modTime = attrs.ModTime
+	}
+	return b, err
+}
+
+// parseBundle returns the table of a bundle that is stored as so many bytes, of which tail are the last.
+func parseBundle(key string, tail []byte, stored int64) (*bundle, error) {
+	size := bundleTableBytes(tail, stored)
 	if size == 0 || size > len(tail) {
 		return nil, fmt.Errorf("%s: %w", key, errBadBundle)
 	}
-	b := &bundle{key: key, folder: strings.TrimSuffix(key, bundleName), modTime: attrs.ModTime}
-	table := tail[len(tail)-size : len(tail)-bundleFooterBytes]
-	if err := json.Unmarshal(table, &b.entries); err != nil {
+	b := &bundle{key: key, folder: strings.TrimSuffix(key, bundleName)}
+	if err := json.Unmarshal(tail[len(tail)-size:len(tail)-bundleFooterBytes], &b.entries); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", key, errBadBundle, err)
 	}
-	body := attrs.Size - int64(size)
+	body := stored - int64(size)
 	for _, e := range b.entries {
 		if e.Size < 0 || e.At < 0 || e.From == "" && (e.At > body || e.Size > body-e.At) || e.From != "" && checkKey(e.From) != nil {
 			return nil, fmt.Errorf("%s: %w", key, errBadBundle)
 		}
 	}
 	return b, nil
+}
+
+// findEntry returns the entry of a blob. The error wraps ErrNotFound where the bundle has none.
+func (b *bundle) findEntry(key string) (bundleEntry, error) {
+	i, found := slices.BinarySearchFunc(b.entries, strings.TrimPrefix(key, b.folder),
+		func(e bundleEntry, name string) int { return cmp.Compare(e.Name, name) })
+	if !found {
+		return bundleEntry{}, fmt.Errorf("%w: %s", ErrNotFound, key)
+	}
+	return b.entries[i], nil
 }
 
 // bundleTableBytes returns how many bytes the table and what is behind it have, 0 where there is no table.
@@ -173,105 +191,114 @@ func (b *bundle) fromKey(e bundleEntry) string {
 	return path.Dir(strings.TrimSuffix(b.folder, "/")) + "/" + e.From
 }
 
-// bundledDriver is a Driver whose blobs may be in bundles.
+// bundledDriver is a Driver whose blobs may be in bundles. What it reads of a blob it reads in one go with the table that
+// says where it is: a handler that ends a run once more may put another bundle in the place of the first.
 type bundledDriver struct{ Driver }
-
-// findEntry returns the bundle that holds a blob, and its entry there. The error wraps ErrNotFound where none does.
-func (d bundledDriver) findEntry(ctx context.Context, key string) (*bundle, bundleEntry, error) {
-	at := bundleOf(key)
-	if at == "" {
-		return nil, bundleEntry{}, ErrNotFound
-	}
-	b, err := readBundle(ctx, d.Driver, at)
-	if err != nil {
-		return nil, bundleEntry{}, err
-	}
-	i, found := slices.BinarySearchFunc(b.entries, strings.TrimPrefix(key, b.folder),
-		func(e bundleEntry, name string) int { return cmp.Compare(e.Name, name) })
-	if !found {
-		return nil, bundleEntry{}, ErrNotFound
-	}
-	return b, b.entries[i], nil
-}
 
 // OpenRange implements Driver.
 func (d bundledDriver) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
-	r, missing := d.Driver.OpenRange(ctx, key, offset, length)
-	if !errors.Is(missing, ErrNotFound) {
-		return r, missing
+	r, err := d.Driver.OpenRange(ctx, key, offset, length)
+	at := bundleOf(key)
+	if at == "" || !errors.Is(err, ErrNotFound) {
+		return r, err
 	}
-	b, e, err := d.findEntry(ctx, key)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil, missing
-	case err != nil:
+	data, err := readAllRange(ctx, d.Driver, at, 0, -1)
+	if err != nil {
 		return nil, err
-	case e.From != "":
+	}
+	b, err := parseBundle(at, data, int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	e, err := b.findEntry(key)
+	if err != nil {
+		return nil, err
+	}
+	if e.From != "" {
 		return d.Driver.OpenRange(ctx, b.fromKey(e), offset, length)
 	}
-	left := max(0, e.Size-offset)
-	if length < 0 || length > left {
-		length = left
+	part := data[e.At:][min(offset, e.Size):e.Size]
+	if length >= 0 {
+		part = part[:min(length, int64(len(part)))]
 	}
-	if length == 0 {
-		return io.NopCloser(strings.NewReader("")), nil
-	}
-	return d.Driver.OpenRange(ctx, b.key, e.At+offset, length)
+	return io.NopCloser(bytes.NewReader(part)), nil
 }
 
 // openSection opens the file that holds a blob, or a bundle with it, and returns the part of it that is the blob as it is
 // stored.
 func (d bundledDriver) openSection(ctx context.Context, key string) (*os.File, *io.SectionReader, error) {
-	f, err := d.OpenFile(ctx, key)
-	at, size := int64(0), int64(-1)
-	if errors.Is(err, ErrNotFound) {
-		b, e, findErr := d.findEntry(ctx, key)
-		switch {
-		case errors.Is(findErr, ErrNotFound):
-			return nil, nil, err
-		case findErr != nil:
-			return nil, nil, findErr
-		case e.From != "":
-			f, err = d.OpenFile(ctx, b.fromKey(e))
-		default:
-			at, size = e.At, e.Size
-			f, err = d.OpenFile(ctx, b.key)
-		}
+	f, whole, err := openWhole(ctx, d.Driver, key)
+	at := bundleOf(key)
+	if at == "" || !errors.Is(err, ErrNotFound) {
+		return f, whole, err
 	}
+	if f, whole, err = openWhole(ctx, d.Driver, at); err != nil {
+		return nil, nil, err
+	}
+	b, e, err := findInFile(at, key, whole)
+	switch {
+	case err != nil:
+		return nil, nil, errors.Join(err, f.Close())
+	case e.From != "":
+		if err := f.Close(); err != nil {
+			return nil, nil, err
+		}
+		return openWhole(ctx, d.Driver, b.fromKey(e))
+	}
+	return f, io.NewSectionReader(f, e.At, e.Size), nil
+}
+
+// findInFile returns a bundle whose bytes a file has, and the entry of a blob in it.
+func findInFile(at, key string, whole *io.SectionReader) (*bundle, bundleEntry, error) {
+	tail, err := readFileTail(whole, whole.Size(), bundleTail)
+	if size := bundleTableBytes(tail, whole.Size()); err == nil && size > len(tail) {
+		tail, err = readFileTail(whole, whole.Size(), size)
+	}
+	if err != nil {
+		return nil, bundleEntry{}, err
+	}
+	b, err := parseBundle(at, tail, whole.Size())
+	if err != nil {
+		return nil, bundleEntry{}, err
+	}
+	e, err := b.findEntry(key)
+	return b, e, err
+}
+
+// openWhole opens the file of what is stored under key.
+func openWhole(ctx context.Context, driver Driver, key string) (*os.File, *io.SectionReader, error) {
+	f, err := driver.OpenFile(ctx, key)
 	if err != nil {
 		return nil, nil, err
 	}
-	if size < 0 {
-		info, err := f.Stat()
-		if err != nil {
-			return nil, nil, errors.Join(err, f.Close())
-		}
-		size = info.Size()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
 	}
-	return f, io.NewSectionReader(f, at, size), nil
+	return f, io.NewSectionReader(f, 0, info.Size()), nil
 }
 
 // ReadTail implements Driver.
 func (d bundledDriver) ReadTail(ctx context.Context, key string, n int) ([]byte, Attributes, error) {
-	tail, attrs, missing := d.Driver.ReadTail(ctx, key, n)
-	if !errors.Is(missing, ErrNotFound) {
-		return tail, attrs, missing
+	tail, attrs, err := d.Driver.ReadTail(ctx, key, n)
+	at := bundleOf(key)
+	if at == "" || !errors.Is(err, ErrNotFound) {
+		return tail, attrs, err
 	}
-	b, e, err := d.findEntry(ctx, key)
+	b, err := readBundle(ctx, d.Driver, at)
+	if err != nil {
+		return nil, attrs, err
+	}
+	e, err := b.findEntry(key)
 	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil, attrs, missing
 	case err != nil:
 		return nil, attrs, err
 	case e.From != "":
 		return d.Driver.ReadTail(ctx, b.fromKey(e), n)
 	}
-	attrs = Attributes{Size: e.Size, ModTime: b.modTime, ContentType: contentTypeOf(key)}
-	if n = int(min(int64(n), e.Size)); n == 0 {
-		return nil, attrs, nil
-	}
-	tail, err = readAllRange(ctx, d.Driver, b.key, e.At+e.Size-int64(n), int64(n))
-	return tail, attrs, err
+	n = int(min(int64(n), e.Size))
+	tail, err = readAllRange(ctx, d.Driver, at, e.At+e.Size-int64(n), int64(n))
+	return tail, Attributes{Size: e.Size, ModTime: b.modTime, ContentType: contentTypeOf(key)}, err
 }
 
 // ListEntries implements Driver: the blobs in bundles stand among the others, and no bundle does.
@@ -403,7 +430,7 @@ func (d bundledDriver) deleteBundled(ctx context.Context, key string, goes func(
 	return up.Commit()
 }
 
-// readAllRange returns a part of what is stored under key.
+// readAllRange returns a part of what is stored under key, all from offset on if length is negative.
 func readAllRange(ctx context.Context, driver Driver, key string, offset, length int64) ([]byte, error) {
 	if length == 0 {
 		return nil, nil

@@ -77,7 +77,10 @@ func (o *Options) WantsArtifact(a Artifact) bool {
 	return slices.ContainsFunc(artifactTypes, func(t artifactType) bool { return t.kind == a && !t.asked })
 }
 
-// BundledPages is up to how many pages a document's artifacts are one blob (see blob.Store.Bundle), where blobs are
-// compressed: it spares each of them a file, and a wait for the disk or a request to the bucket, which cost more than
-// what is in it.
+// BundledPages is up to how many pages a document's artifacts are one blob (see blob.Store.Bundle): it spares each of
+// them a file, and a wait for the disk or a request to the bucket, which cost more than what is in it.
 const BundledPages = 8
+
+// BundlesArtifacts reports whether the artifacts of a document of so many pages are one blob. Where blobs are not
+// compressed they are not: services of an older version may read them.
+func BundlesArtifacts(pages int, compresses bool) bool { return pages <= BundledPages && compresses }

@@ -32,7 +32,7 @@ type heldArtifact struct {
 
 // bundles reports whether the artifacts are to be one blob.
 func (f *artifactWriter) bundles() bool {
-	return f.job.PageCount <= job.BundledPages && f.batch.blobs.Compresses()
+	return job.BundlesArtifacts(f.job.PageCount, f.batch.blobs.Compresses())
 }
 
 // createArtifact opens an artifact that is written as a stream. It appears under its name when all of them are whole.

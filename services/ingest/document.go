@@ -179,7 +179,7 @@ func (st *steps) commitFacts(ctx context.Context, s *stage.Snapshot, info pdf.In
 	}
 	key := job.InfoKey(s.Job.Tenant, s.Job.ID, s.Job.Run)
 	st.deps.Blobs.PrepareDirs(job.PageKey(s.Job.Tenant, s.Job.ID, s.Job.Run, 1))
-	if info.PageCount > job.BundledPages || !st.deps.Blobs.Compresses() {
+	if !job.BundlesArtifacts(info.PageCount, st.deps.Blobs.Compresses()) {
 		st.deps.Blobs.PrepareDirs(job.ArtifactKey(s.Job.Tenant, s.Job.ID, s.Job.Run, "text.txt"))
 	}
 	if err := st.deps.Blobs.PutBytes(ctx, key, data, "application/json"); err != nil {

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) *blob.Store) {
 		{"what looks like a compressed blob stays what it is", testLookalikes},
 		{"damage to a compressed blob is an error", testDamagedCompression},
 		{"a bundle reads as the blobs that it holds", testBundle},
+		{"a bundle that is replaced reads on as it was", testReplacedBundle},
 		{"blobs are deleted from bundles", testBundleDeletes},
 		{"a bundle that is damaged is an error", testBadBundles},
 		{"bad keys are refused", testInvalidKeys},

@@ -3,6 +3,7 @@ package blobtest
 import (
 	"bytes"
 	"errors"
+	"io"
 	"testing"
 
 	"inkstream.dev/pkg/blob"
@@ -61,6 +62,21 @@ func testBundle(t *testing.T, s *blob.Store) {
 	wantKeys(t, s, "t/", "t/j/run-2/d.json", "t/j/run-2/plan.bin", "t/j/source.pdf")
 }
 
+// testReplacedBundle reads on from a bundle that another has taken the place of.
+func testReplacedBundle(t *testing.T, s *blob.Store) {
+	storeBundle(t, s, map[string][]byte{"artifacts/a.txt": []byte("first"), "artifacts/b.txt": []byte("second")})
+	r, err := s.OpenBlob(t.Context(), bundledRun+"artifacts/b.txt")
+	mustSucceed(t, err)
+	defer r.Close()
+	storeBundle(t, s, map[string][]byte{"artifacts/a.txt": []byte("a longer text"), "artifacts/b.txt": []byte("another")})
+	got, err := io.ReadAll(r)
+	mustSucceed(t, err)
+	if string(got) != "second" {
+		t.Errorf("got %q, want what was there when it was opened", got)
+	}
+	wantText(t, s, bundledRun+"artifacts/b.txt", "another")
+}
+
 func testBundleDeletes(t *testing.T, s *blob.Store) {
 	storeBundle(t, s, map[string][]byte{"plan.bin": []byte("plan"), "artifacts/a.txt": []byte("a"), "artifacts/b.txt": []byte("b"),
 		"artifacts/tables/1-1.csv": []byte("1")})
@@ -94,8 +110,9 @@ func testBadBundles(t *testing.T, s *blob.Store) {
 			t.Errorf("bundle %.60q: got %q, %v, want an error that does not say that nothing is there", bad, got, err)
 		}
 	}
+	putText(t, s, "u/j/source.pdf", "%PDF-")
 	for _, o := range []blob.Object{{Key: "t/j/run-2/a.txt"}, {Key: "t/j/tmp/run-1/a.txt"}, {Key: blob.BundleKey(bundledRun)},
-		{Key: bundledRun + "b.pdf", From: "t/j/none.pdf"}} {
+		{Key: bundledRun + "b.pdf", From: "t/j/none.pdf"}, {Key: bundledRun + "b.pdf", From: "u/j/source.pdf"}} {
 		if _, err := s.Bundle(t.Context(), bundledRun, []blob.Object{o}); err == nil {
 			t.Errorf("bundle of %s: got no error, want one", o.Key)
 		}

@@ -82,7 +82,7 @@ func TestWordsBelowLeadersStay(t *testing.T) {
 	}
 }
 
-// TestLeaderKeepsItsName joins a number that was read anew to the name before the leader, also where a tall word of the
+// TestLeaderKeepsItsName joins a number that was read again to the name before the leader, also where a tall word of the
 // name's own line goes, because it was read of the number and its neighbours.
 func TestLeaderKeepsItsName(t *testing.T) {
 	t.Parallel()
