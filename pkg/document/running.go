@@ -29,6 +29,7 @@ const maxHeightDifference = 6
 func (p *Plan) findRunningLines(pages []*Evidence) {
 	heights := map[runningKey][]float32{}
 	offsets := map[edgePosition]map[int]int{}
+	body := bodyTypeSize(pages)
 	for _, e := range pages {
 		for _, l := range e.Edges {
 			k := runningKeyOf(e, l)
@@ -52,9 +53,13 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 			lines := edgeLinesOf(e, top)
 			for i, l := range lines {
 				number := l.Bare && countsWithPages(offsets, edgePositionOf(e, l), l.Value-e.Number, len(pages))
-				if !number && !isRepeated(heights[runningKeyOf(e, l)], distanceFromEdge(e, l), len(pages)) &&
+				repeated := heights[runningKeyOf(e, l)]
+				if !number && !isRepeated(repeated, distanceFromEdge(e, l), len(pages)) &&
 					!(i == 0 && usual[edgePositionOf(e, l)] && l.Words <= 12) {
 					break
+				}
+				if !number && 2*len(repeated) < len(pages) && e.isHeadingType(l, body) {
+					break // a title that goes on over several pages, or slides
 				}
 				plan.markRunningLine(e, l, number)
 			}
@@ -63,6 +68,21 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 	for _, e := range pages {
 		p.pages[e.Number].markRunningBlocks(e)
 	}
+}
+
+// isHeadingType reports whether a line at an edge belongs to what the structure names a heading, in larger type than the
+// body of the document and of the page, or stands in much larger type: no running head does.
+func (e *Evidence) isHeadingType(l EdgeLine, body int) bool {
+	const larger, much = 1.15, 1.3
+	if l.Block >= len(e.Blocks) {
+		return false
+	}
+	b := &e.Blocks[l.Block]
+	if !l.Top || body == 0 || b.Flags&(FlagRecognised|FlagLetters) != FlagLetters {
+		return false
+	}
+	ratio := float64(b.Size) / float64(max(body, mostFrequent(e.Sizes)))
+	return ratio >= much || ratio >= larger && b.Tag > 0 && b.Tag < TagText
 }
 
 // runningKeyOf returns what makes a line the same as others. That others have numbers at that height too says nothing of a

@@ -41,3 +41,32 @@ func TestTitleBesideLineNumbers(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestRepeatedTitles keeps the titles that some slides or parts share, in large type, as headings; a name in large type
+// on most pages, and the same words in the body's type, are running heads.
+func TestRepeatedTitles(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		size   float32
+		titled int // pages
+		want   string
+	}{
+		{"titles of slides", 16, 4, "heading1 paragraph"},
+		{"a letterhead", 16, 10, "header paragraph"},
+		{"running heads of a chapter", 10, 4, "header paragraph"},
+	} {
+		var pages []*inkstreamv1.Page
+		for i := range 10 {
+			title := fmt.Sprintf("%c Other Matter", 'A'+i)
+			if i < tt.titled {
+				title = "Objectives of the Session"
+			}
+			pages = append(pages, page(int32(i+1), text(layout.Paragraph, 200, 40, tt.size, 1, title), prose(200)))
+		}
+		planned(t, nil, pages...)
+		if got := kinds(pages[2]); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

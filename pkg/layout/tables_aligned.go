@@ -262,10 +262,13 @@ func joinMarkColumns(t *table) {
 // head need not stand above any of the figures below it, where those are aligned at the other edge.
 func joinHeadColumns(t *table) {
 	const fewest = 2 // cells below a head
-	count, headed, spanned := make([]int, t.columns), make([]bool, t.columns), make([]bool, t.columns)
+	count, figures := make([]int, t.columns), make([]int, t.columns)
+	headed, spanned := make([]bool, t.columns), make([]bool, t.columns)
 	for i := range t.cells {
 		c := &t.cells[i]
-		count[c.column]++
+		if count[c.column]++; isNumeric(segmentsText(c.segments)) {
+			figures[c.column]++
+		}
 		headed[c.column] = headed[c.column] || c.row == 0
 		for j := c.column; j < min(c.column+c.columnSpan, t.columns) && c.columnSpan > 1; j++ {
 			spanned[j] = true
@@ -276,7 +279,8 @@ func joinHeadColumns(t *table) {
 		if headed[j] {
 			head, body = j, j-1
 		}
-		if count[head] == 1 && headed[head] && !headed[body] && count[body] >= fewest && !spanned[j] && !spanned[j-1] {
+		if count[head] == 1 && headed[head] && !headed[body] && count[body] >= fewest && 2*figures[body] >= count[body] &&
+			!spanned[j] && !spanned[j-1] {
 			t.joinColumns(j - 1)
 			j-- // the one that was joined is done
 		}

@@ -38,6 +38,7 @@ func TestJoinHeadColumns(t *testing.T) {
 	}{
 		{"a head left of its figures", [][]string{{"00Set", "11Recall"}, {"00one", "220.5"}, {"00two", "220.6"}}, 2},
 		{"a head right of its figures", [][]string{{"00Set", "22Recall"}, {"00one", "110.5"}, {"00two", "110.6"}}, 2},
+		{"words beside a head", [][]string{{"00Set", "11Recall"}, {"00one", "22often"}, {"00two", "22seldom"}}, 3},
 		{"heads of both", [][]string{{"00Set", "11Recall", "22F1"}, {"00one", "220.5"}, {"00two", "220.6"}}, 3},
 		{"a word below the head", [][]string{{"00Set", "11Recall"}, {"00one", "11a", "220.5"}, {"00two", "220.6"}}, 3},
 	} {
