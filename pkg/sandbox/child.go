@@ -14,8 +14,8 @@ var errReleased = errors.New("sandbox: the child was released")
 // Child is a leased child process. Its calls go one after the other, also those of several goroutines.
 type Child struct {
 	pool   *Pool
-	slots  []chan struct{} // hold the lease's tokens
-	tenant string          // of the lease
+	tokens *leaseTokens
+	tenant string // of the lease
 
 	mu     sync.Mutex // held through a call
 	proc   *process   // nil once released
@@ -112,7 +112,7 @@ func (c *Child) Release() {
 	if c.proc == nil {
 		return
 	}
-	c.endUseLocked()
-	c.pool.returnChild(c.proc, c.slots)
+	c.pool.returnChild(c.proc, c.tokens)
+	c.endUseLocked() // not before: a tenant that seems to hold nothing, while no child is free, may have one beyond
 	c.proc = nil
 }

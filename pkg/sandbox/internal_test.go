@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"github.com/elastic/go-seccomp-bpf/arch"
@@ -197,5 +200,53 @@ func TestStderrTailKeepsTheEnd(t *testing.T) {
 	if got := l.drainPipe(); len(got) != maxStderrBytes || !strings.HasSuffix(got, "xthe end") {
 		t.Errorf("kept %d bytes that end in %q, want %d and %q", len(got), got[max(0, len(got)-8):], maxStderrBytes,
 			"xthe end")
+	}
+}
+
+// The place beyond the ordinary ones is for what is urgent, beside what is not, or takes long. Where all that is in hand
+// is as urgent, it stays free.
+func TestUrgentLeaseGoesBeyondOthers(t *testing.T) {
+	t.Parallel()
+	urgent := WithPriority(t.Context())
+	acquireSoon := func(s *leaseSlots) error {
+		ctx, cancel := context.WithTimeout(urgent, 20*leaseLookInterval)
+		defer cancel()
+		tokens, err := s.acquire(ctx)
+		if err == nil {
+			s.release(tokens)
+		}
+		return err
+	}
+	for _, tt := range []struct {
+		name   string
+		holder context.Context
+		since  time.Duration
+		want   error
+	}{
+		{"beside what is not urgent", t.Context(), 0, nil},
+		{"beside what is as urgent", urgent, 0, context.DeadlineExceeded},
+		{"beside what takes long", urgent, urgentPatience, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			slots := newLeaseSlots(Config{Size: 1}, make(chan struct{}))
+			held, err := slots.acquire(tt.holder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for tokens := range slots.urgent {
+				slots.urgent[tokens] = time.Now().Add(-tt.since)
+			}
+			if err := acquireSoon(slots); !errors.Is(err, tt.want) {
+				t.Errorf("acquire() = %v, want %v", err, tt.want)
+			}
+			slots.release(held)
+			if err := acquireSoon(slots); err != nil {
+				t.Errorf("acquire() = %v after a release, want nil", err)
+			}
+			if len(slots.urgent) > 0 {
+				t.Errorf("%d urgent leases are left", len(slots.urgent))
+			}
+		})
 	}
 }

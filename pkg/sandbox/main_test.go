@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,6 +90,10 @@ func (h *testHandler) handleRequest(_ context.Context, req sandbox.Request) ([]b
 	case "zeros":
 		n, err := strconv.Atoi(arg(1))
 		return make([]byte, n), err
+	case "heap":
+		samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+		metrics.Read(samples)
+		return strconv.AppendUint(nil, samples[0].Value.Uint64()+samples[1].Value.Uint64(), 10), nil
 	case "files":
 		return readAll(req.Files)
 	case "slack":

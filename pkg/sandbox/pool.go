@@ -65,17 +65,17 @@ func (p *Pool) LeaseChild(ctx context.Context) (*Child, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lease %s child: %w", p.cfg.Program, err)
 	}
-	slots, err := p.slots.acquire(ctx)
+	tokens, err := p.slots.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tenant, _ := tenantOf(ctx)
 	proc, err := p.takeIdleOrStart(ctx, tenant)
 	if err != nil {
-		releaseSlots(slots)
+		p.slots.release(tokens)
 		return nil, err
 	}
-	child := &Child{pool: p, proc: proc, slots: slots, tenant: tenant}
+	child := &Child{pool: p, proc: proc, tokens: tokens, tenant: tenant}
 	child.BeginUse(ctx)
 	if IsSlowWork(ctx) {
 		proc.lowerPriority(slowPriority)
@@ -160,8 +160,8 @@ func lastIndexOwned(all []*process, by owner) int {
 }
 
 // returnChild takes a child back: to the idle ones, or to its end.
-func (p *Pool) returnChild(proc *process, slots []chan struct{}) {
-	defer releaseSlots(slots)
+func (p *Pool) returnChild(proc *process, tokens *leaseTokens) {
+	defer p.slots.release(tokens)
 	if proc.isGone() {
 		proc.killProcess(nil)
 		proc.closeFiles()
@@ -219,7 +219,7 @@ func (p *Pool) addIdle(proc *process) (beyond *process) {
 
 // retireIdle ends children that have been idle for long, until none is left.
 func (p *Pool) retireIdle() {
-	timer := time.NewTimer(p.cfg.IdleTimeout)
+	timer := time.NewTimer(min(p.cfg.IdleTimeout, surplusIdleTimeout))
 	defer timer.Stop()
 	for {
 		select {
@@ -227,34 +227,42 @@ func (p *Pool) retireIdle() {
 			return
 		case <-timer.C:
 		}
-		old, next := p.takeOldIdle(time.Now())
+		old, left := p.takeOldIdle(time.Now())
 		for _, proc := range old {
 			endIdle(proc)
 		}
-		if next == 0 {
+		if !left {
 			return
 		}
-		timer.Reset(next)
+		timer.Reset(min(p.cfg.IdleTimeout, surplusIdleTimeout))
 	}
 }
 
-// takeOldIdle takes the children whose time is over out of the idle ones, and returns when to look again: 0 for not
-// before another child becomes idle.
-func (p *Pool) takeOldIdle(now time.Time) (old []*process, next time.Duration) {
+// surplusIdleTimeout is how long a child beyond Size stays without a lease, at most: those of Size are enough again, and
+// each takes memory.
+const surplusIdleTimeout = 2 * time.Second
+
+// takeOldIdle takes the children whose time is over out of the idle ones, and reports whether others are left.
+func (p *Pool) takeOldIdle(now time.Time) (old []*process, left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	surplus := len(p.live) - p.cfg.Size
 	n := 0 // the first are idle for longest
-	for n < len(p.idle) && now.Sub(p.idle[n].idleSince) >= p.cfg.IdleTimeout {
+	for n < len(p.idle) {
+		limit := p.cfg.IdleTimeout
+		if n < surplus {
+			limit = min(limit, surplusIdleTimeout)
+		}
+		if now.Sub(p.idle[n].idleSince) < limit {
+			break
+		}
 		n++
 	}
 	old = slices.Clone(p.idle[:n])
 	p.idle = slices.Delete(p.idle, 0, n)
 	p.stats.Retired += n
-	if len(p.idle) == 0 {
-		p.retiring = false
-		return old, 0
-	}
-	return old, p.cfg.IdleTimeout - now.Sub(p.idle[0].idleSince)
+	p.retiring = len(p.idle) > 0
+	return old, p.retiring
 }
 
 // Stats returns the counts as they are now.

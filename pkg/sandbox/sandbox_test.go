@@ -339,3 +339,24 @@ func TestChildrenHaveTimerSlack(t *testing.T) {
 		t.Errorf("timer slack in nanoseconds = %s, want 1000000", got)
 	}
 }
+
+// What a large page took of the heap is the system's again when the next comes.
+func TestHeapOfALargeRequestIsGivenBack(t *testing.T) {
+	t.Parallel()
+	child := leaseChild(t, newPool(t, sandbox.Config{}))
+	heapSize := func() int {
+		n, err := strconv.Atoi(callChild(t, child, "heap"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const large = 32 << 20
+	before := heapSize()
+	if got := len(callChild(t, child, "zeros "+strconv.Itoa(large))); got != large {
+		t.Fatalf("%d bytes came back, want %d", got, large)
+	}
+	if after := heapSize(); after > before+large/2 {
+		t.Errorf("the heap has %d bytes after a request of %d, %d before", after, large, before)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"syscall"
 	"time"
@@ -24,6 +25,12 @@ const (
 	// minHeapSize keeps the garbage collector from running every other page: an engine's memory is not its, and the few
 	// megabytes of answers that are would be collected each time they double.
 	minHeapSize = 8 << 20
+	// gcPercent is by how much the heap, minHeapSize included, grows between two collections. A page may take large
+	// pictures, whose memory would double with each that is garbage; that there are few of them makes collections cheap.
+	gcPercent = 50
+	// maxKeptHeap is by how much the heap may be larger after a request than it was when memory was given back last: a
+	// page with large pictures leaves behind what most pages do not need.
+	maxKeptHeap = 8 << 20
 	// trimAfter is how long a child waits for a request before it gives memory back that it does not use.
 	trimAfter = 3 * time.Second
 	// maxKeptBody is the largest request body whose memory is kept for the next request.
@@ -52,7 +59,8 @@ func serveChild(arg string, programs []Program) error {
 	if _, err := unix.GetsockoptInt(connFD, unix.SOL_SOCKET, unix.SO_TYPE); err != nil {
 		return errors.New("this command is for the program's own use")
 	}
-	// Never touched, it takes no memory; but the collector waits until the heap has doubled, this included.
+	debug.SetGCPercent(gcPercent)
+	// Never touched, it takes no memory; but the collector waits until the heap has grown by so much, this included.
 	ballast := make([]byte, minHeapSize)
 	defer runtime.KeepAlive(ballast)
 	conn := &childConn{buf: make([]byte, frameBuffer), control: make([]byte, unix.CmsgSpace(MaxFiles*4))}
@@ -133,6 +141,7 @@ func mappedDataBytes() (uint64, error) {
 func answerRequests(conn *childConn, handler Handler, scratch *os.File) error {
 	trim := time.AfterFunc(0, debug.FreeOSMemory) // Setup leaves more behind than a page does
 	defer trim.Stop()
+	heap := newHeapTrimmer()
 	for {
 		h, body, files, err := conn.readRequest()
 		if err != nil {
@@ -151,8 +160,42 @@ func answerRequests(conn *childConn, handler Handler, scratch *os.File) error {
 		if err := conn.writeReply(reply, answer); err != nil {
 			return err
 		}
+		heap.trimGrown()
 		trim.Reset(trimAfter)
 	}
+}
+
+// heapTrimmer gives the memory of Go's heap back when it has grown.
+type heapTrimmer struct {
+	samples []metrics.Sample
+	kept    uint64 // the heap's bytes when it was trimmed last, or the fewest since
+}
+
+func newHeapTrimmer() *heapTrimmer {
+	h := &heapTrimmer{samples: []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+	}}
+	h.kept = h.heapSize()
+	return h
+}
+
+// heapSize returns the bytes that the heap has from the system.
+func (h *heapTrimmer) heapSize() (size uint64) {
+	metrics.Read(h.samples)
+	for _, s := range h.samples {
+		size += s.Value.Uint64()
+	}
+	return size
+}
+
+func (h *heapTrimmer) trimGrown() {
+	size := h.heapSize()
+	if size > h.kept+maxKeptHeap {
+		debug.FreeOSMemory()
+		size = h.heapSize()
+		h.kept = size
+	}
+	h.kept = min(h.kept, size)
 }
 
 // childConn is the child's end of the connection. It blocks in the kernel, not on Go's poller: waking up is quicker so.

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -65,5 +66,27 @@ func TestWaitForAChildIsNoStall(t *testing.T) {
 	cancel()
 	if err := <-waited; err == nil {
 		t.Error("a second child was leased from a pool of one")
+	}
+}
+
+// The child beyond the ordinary ones ends soon after its use, and they stay.
+func TestSurplusChildEnds(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, sandbox.Config{IdleTimeout: time.Hour})
+	ordinary := leaseChild(t, pool)
+	urgent, err := pool.LeaseChild(sandbox.WithPriority(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(callChild(t, urgent, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := watchExit(t, pid)
+	urgent.Release()
+	ordinary.Release()
+	ended()
+	if got := pool.Stats(); got.Idle != 1 || got.Retired != 1 {
+		t.Errorf("Stats() = %+v, want 1 idle, 1 retired", got)
 	}
 }
