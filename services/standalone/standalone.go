@@ -285,14 +285,11 @@ func RunWith(ctx context.Context, cfg Config, logs io.Writer,
 	return runPipeline(ctx, cfg, logs, func(ctx context.Context, a Addrs, _ string) error { return use(ctx, a.GRPC) })
 }
 
-// gcPercent trades memory, of which a few tens of megabytes are in use, for a tenth of the services' processor time.
-// GOGC overrides it.
-const gcPercent = 200
-
 func runPipeline(ctx context.Context, cfg Config, logs io.Writer,
 	use func(context.Context, Addrs, string) error) (err error) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+	paced := os.Getenv("GOGC") == "" // which overrides it
+	if paced {
+		debug.SetGCPercent(maxGCPercent)
 	}
 	service.LimitMemory()
 	tel, err := telemetry.SetUpTelemetry(ctx, cfg.Telemetry, logs)
@@ -310,6 +307,9 @@ func runPipeline(ctx context.Context, cfg Config, logs io.Writer,
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { trimWhenQuiet(ctx, quietTime) })
+	if paced {
+		wg.Go(func() { paceCollector(ctx) })
+	}
 	var useErr error
 	err = s.Run(ctx, func(a Addrs) {
 		wg.Go(func() {
