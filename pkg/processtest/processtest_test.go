@@ -2,6 +2,7 @@ package processtest_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -66,4 +67,24 @@ func runOnEndingThread(do func()) int {
 func processExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// A process's memory holds that of its children.
+func TestSharedMemory(t *testing.T) {
+	before, err := processtest.SharedMemory(os.Getpid())
+	if err != nil || before < 1<<20 {
+		t.Fatalf("SharedMemory() = %d, %v, want that of this process", before, err)
+	}
+	child, err := processtest.StartProcess(t.Context(), exec.Command("sleep", "600"), func(context.Context) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Stop()
+	own, err := processtest.SharedMemory(child.PID())
+	if err != nil || own == 0 {
+		t.Fatalf("SharedMemory(child) = %d, %v, want more than 0", own, err)
+	}
+	if _, err := processtest.SharedMemory(1 << 30); err == nil {
+		t.Error("a process that is none has memory")
+	}
 }

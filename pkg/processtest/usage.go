@@ -79,3 +79,40 @@ func Memory(pid int, figure string) (int64, error) {
 	}
 	return 0, fmt.Errorf("no %s", figure)
 }
+
+// SharedMemory returns the memory of a process and of its children, in bytes, where what several processes have mapped
+// counts for each by its part (PSS).
+func SharedMemory(pid int) (int64, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	total, err := proportionalSetSize(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range stats {
+		if t, err := ReadTimes(path); err != nil || t.Parent != pid {
+			continue // it is none of them, or has just ended
+		}
+		if part, err := proportionalSetSize(filepath.Dir(path)); err == nil { // else it has just ended
+			total += part
+		}
+	}
+	return total, nil
+}
+
+// proportionalSetSize returns the PSS of a process by its folder below /proc.
+func proportionalSetSize(proc string) (int64, error) {
+	data, err := os.ReadFile(filepath.Join(proc, "smaps_rollup"))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
+			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, errors.New("no proportional set size")
+}

@@ -21,7 +21,7 @@ type (
 
 // WithPriority marks what is done under the context as urgent: a client waits for it. When all children of a pool are
 // lent out, a lease that is urgent need not wait until one comes back, which takes as long as the longest page: there
-// is one child more than Size for it.
+// is one child more than Size for it, unless all of them do what is as urgent, and have not for long.
 func WithPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, true)
 }

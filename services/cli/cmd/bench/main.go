@@ -45,6 +45,7 @@ var measurements = []measurement{
 	{"upload", measureUpload},
 	{"answers", measureAnswers},
 	{"memory", measureMemory},
+	{"processes", measureAllMemory},
 	{"start", measureStart},
 	{"restart", measureRestart},
 	{"redo", measureRecovery},

@@ -214,35 +214,6 @@ func measureSmall(ctx context.Context, b *benchmark) (rows []row, err error) {
 	}, nil
 }
 
-// measureMemory compares the memory of the server's process after a long document with that after a short one.
-func measureMemory(ctx context.Context, b *benchmark) ([]row, error) {
-	peak := func(folder string, pages int) (mem int64, err error) {
-		s, err := b.startServer(ctx, folder)
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = errors.Join(err, s.stopServer()) }()
-		if _, err := s.runJob(ctx, pdftest.BornDigital(pages).PDF, ""); err != nil {
-			return 0, err
-		}
-		return s.memoryFigure("VmHWM")
-	}
-	short, err := peak("short", 30)
-	if err != nil {
-		return nil, err
-	}
-	long, err := peak("long", 3000)
-	if err != nil {
-		return nil, err
-	}
-	mb := func(n int64) float64 { return float64(n) / (1 << 20) }
-	return []row{{
-		"memory, 3,000 pages against 30", fmt.Sprintf("%+.0f MB (%.0f, %.0f)", mb(long-short), mb(long), mb(short)),
-		"≤ +64 MB",
-		"peak resident memory of the one process with every service and the NATS server",
-	}}, nil
-}
-
 // measureStart measures the second start, with the compiled engine on disk.
 func measureStart(ctx context.Context, b *benchmark) ([]row, error) {
 	var took [2]time.Duration
