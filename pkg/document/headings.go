@@ -386,8 +386,11 @@ func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candi
 // isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, and it is neither bold nor
 // numbered, in type between the body's and the title's.
 func (p *Plan) isByline(e *Evidence, title, c candidate) bool {
+	if c.page != title.page {
+		return false
+	}
 	above, b := &e.Blocks[title.block], &e.Blocks[c.block]
-	return c.page == title.page && c.isByTypeOnly() && p.areAdjacent(e, title, c) && above.Flags&b.Flags&FlagCentred != 0 &&
+	return c.isByTypeOnly() && p.areAdjacent(e, title, c) && above.Flags&b.Flags&FlagCentred != 0 &&
 		b.Flags&(FlagBold|FlagCaps) == 0 && 6*b.Size < 5*above.Size
 }
 

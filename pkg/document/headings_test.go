@@ -193,3 +193,14 @@ func TestParagraphTags(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadingAfterTitlePage plans a document whose second heading stands on a page with more blocks than the title's.
+func TestHeadingAfterTitlePage(t *testing.T) {
+	t.Parallel()
+	second := page(2, prose(60), prose(200), prose(340), text(layout.Paragraph, 72, 500, 14, 1, "Later Years"), prose(560))
+	first := page(1, text(layout.Paragraph, 72, 60, 20, 1, "The Winter Harbour"), prose(200))
+	planned(t, nil, first, second)
+	if got, want := kinds(first), "title paragraph"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
