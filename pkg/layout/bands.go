@@ -24,7 +24,7 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 	for i := 0; i < len(slabs); {
 		end := i
 		gutters := innerSpans(slabs[i].freeSpans)
-		if len(gutters) == 0 { // plain lines, up to the next slab that has columns
+		if len(gutters) == 0 || m.beginsOneColumn(slabs[i:]) { // plain lines, up to the next slab that has columns
 			for end = i + 1; end < len(slabs) && len(innerSpans(slabs[end].freeSpans)) == 0; end++ {
 			}
 			keep := end
@@ -46,6 +46,16 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 		i = last
 	}
 	return out
+}
+
+// beginsOneColumn reports whether the first of the slabs is a line in one of the columns that begin with the next: it has
+// wide blanks of its own, as between a name and a price, and nothing in the other columns, whose text begins lower.
+func (m *bandMerger) beginsOneColumn(slabs []pageBand) bool {
+	if len(slabs) < 2 || slabs[0].rows > 1 || slabs[1].y0-slabs[0].y1 >= maxBandDistance*m.em {
+		return false
+	}
+	own, next := slabs[0].freeSpans, innerSpans(slabs[1].freeSpans)
+	return len(intersectSpans(innerSpans(own), next, m.em)) == 0 && len(intersectSpans(own, next, m.em)) > 0
 }
 
 // findColumnHead returns from which slab on, of those from first to before end, the slabs belong to the columns that

@@ -164,6 +164,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
 	p.tableOfContents = isContentsColumn(shapes)
+	p.measureSteps()
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -216,8 +217,10 @@ type textColumn struct {
 	shapes          []lineShape
 	pitch, em       float64
 	left, right     float64
-	tableOfContents bool // it is a table of contents
-	runsIn          bool // text begins with bold words that other text goes on with in their line
+	steps           []float64 // from each line to the next, sorted
+	even            bool      // most steps are alike
+	tableOfContents bool      // it is a table of contents
+	runsIn          bool      // text begins with bold words that other text goes on with in their line
 }
 
 // isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
@@ -260,7 +263,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
 			step > 2*p.pitch || step < -0.5*p.em
 	}
-	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) {
+	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) {
 		return true
 	}
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {

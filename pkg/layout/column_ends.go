@@ -168,12 +168,25 @@ func (m *bandMerger) findTableHead(slabs []pageBand, first, end int) int {
 		if k+1 < end && slabs[k+1].y0-slabs[k].y1 > near*m.em {
 			break
 		}
-		if n := m.countParts(slabs[k]); n >= parts && n > m.countParts(slabs[k-1])+1 && slabs[k].y0-slabs[k-1].y1 > apart*m.em &&
-			(k-1 == first || slabs[k].y0-slabs[k-1].y1 > slabs[k-1].y0-slabs[k-2].y1+more*m.em) {
+		n := m.countParts(slabs[k])
+		if n < parts || n <= m.countParts(slabs[k-1])+1 || slabs[k].y0-slabs[k-1].y1 <= apart*m.em {
+			continue
+		}
+		if k-1 > first && m.isHeadingApart(slabs[k-2], slabs[k-1]) {
+			return k - 1
+		}
+		if k-1 == first || slabs[k].y0-slabs[k-1].y1 > slabs[k-1].y0-slabs[k-2].y1+more*m.em {
 			return k
 		}
 	}
 	return end
+}
+
+// isHeadingApart reports whether a slab is one piece of text in larger type, with room above it.
+func (m *bandMerger) isHeadingApart(above, slab pageBand) bool {
+	const larger, apart = 1.1, 0.5 // times, ems
+	return len(slab.segments) == 1 && slab.segments[0].table == nil && slab.segments[0].size >= larger*m.em &&
+		slab.y0-above.y1 > apart*m.em
 }
 
 // countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -371,10 +373,24 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 	if isDisplayBeside(leftLines, rightLines) || isDisplayBeside(rightLines, leftLines) {
 		return true
 	}
+	if endsLastLine(leftLines, rightLines, c.em) {
+		return false
+	}
 	if level := areLinesAligned(l, r, c.em, 0.5); rows < 2 && !(level && max(l.rows, r.rows) > 1) {
 		return !level && max(l.rows, r.rows) > 2
 	}
 	return c.isColumnGutter(leftLines, rightLines, gap, gutters)
+}
+
+// endsLastLine reports whether the right side is the end of the last of a few lines on the left: a date or a figure at the
+// edge of the text, as beside the titles in a curriculum vitae.
+func endsLastLine(left, right []sideLine, em float64) bool {
+	const most, words, level = 3, 4, 0.3 // lines, words, ems
+	if len(right) != 1 || len(left) > most || right[0].words > words || math.Abs(right[0].centerY()-left[len(left)-1].centerY()) > level*em {
+		return false
+	}
+	hasDigit := func(w *inkstreamv1.Word) bool { return strings.ContainsFunc(w.GetText(), unicode.IsDigit) }
+	return hasDigit(right[0].first) || hasDigit(right[0].last)
 }
 
 // areLinesAligned reports whether at least that share of the lines on the shorter side have a line level with them on

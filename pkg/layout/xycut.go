@@ -89,8 +89,17 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 	flush()
 }
 
-// cutColumns cuts columns as regions, one after the other, but for labels and the texts beside them.
+// cutColumns cuts columns as regions, one after the other, but for labels and the texts beside them, and for rows that
+// are ruled off.
 func (c *cutter) cutColumns(columns [][]segment, depth int) {
+	if rows := c.findRuledRows(columns); rows != nil {
+		for _, row := range rows {
+			for _, part := range row {
+				c.cutRegion(part, depth)
+			}
+		}
+		return
+	}
 	for i := 0; i < len(columns); i++ {
 		if i+1 < len(columns) {
 			if e, ok := findEntries(columns[i], columns[i+1], c.em); ok {
