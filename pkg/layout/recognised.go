@@ -90,9 +90,11 @@ func (r ruling) touchesRuling(down ruling) bool {
 }
 
 // buildRecognisedBlocks builds the blocks of a recognised page: in the order of its recogniser, parted where
-// paragraphs part, with the tables that lines or alignment tell in the place of the words that they are made of.
+// paragraphs part, with the tables that lines or alignment tell in the place of the words that they are made of. Where
+// that order goes to and fro between columns, the page is arranged as a native one is.
 func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
-	var tables []*inkstreamv1.Block
+	var tables, arranged []*inkstreamv1.Block
+	var turn rotation
 	blocks := a.page.GetBlocks()
 	if groups := groupByAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
 		made, em := a.arrangeGroup(groups[0], true)
@@ -107,6 +109,7 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 				tables = append(tables, b)
 			}
 		}
+		arranged, turn = made, rotation(groups[0].angle)
 	}
 	of := map[*inkstreamv1.Word]*inkstreamv1.Block{}
 	for _, t := range tables {
@@ -115,6 +118,9 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 				of[w] = t
 			}
 		}
+	}
+	if switchesColumns(blocks, arranged, of, turn) {
+		return a.buildNativeBlocks(in)
 	}
 	var out []*inkstreamv1.Block
 	placed := map[*inkstreamv1.Block]bool{}
