@@ -18,7 +18,8 @@
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
-// (recognised.go) or goes to and fro between columns (recognised_order.go). Those that were scanned askew are arranged as if they were straight (skew.go).
+// (recognised.go) or goes to and fro between columns (recognised_order.go). Those that were scanned askew are arranged as
+// if they were straight (skew.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a large first letter that
 // was set apart from the word that it belongs to (drop_caps.go).
