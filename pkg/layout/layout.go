@@ -92,8 +92,16 @@ type arranger struct {
 // no part of the text next to it. Only upright lines above all that, such as the heading over a text in columns, come
 // before it.
 func (a *arranger) buildNativeBlocks(in engineLines) []*inkstreamv1.Block {
-	var blocks []*inkstreamv1.Block
-	for i, group := range groupByAngle(in.lines) {
+	return a.arrangeGroups(groupByAngle(in.lines), nil)
+}
+
+// arrangeGroups arranges groups of lines, the largest first, whose blocks are given where they are arranged already.
+func (a *arranger) arrangeGroups(groups []angleGroup, largest []*inkstreamv1.Block) []*inkstreamv1.Block {
+	blocks := largest
+	for i, group := range groups {
+		if i == 0 && largest != nil {
+			continue
+		}
 		if group.angle%90 != 0 {
 			for _, line := range group.lines {
 				blocks = append(blocks, newBlock([]*inkstreamv1.Line{newLine(line.words, group.angle)}))

@@ -95,21 +95,20 @@ func (r ruling) touchesRuling(down ruling) bool {
 func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	var tables, arranged []*inkstreamv1.Block
 	var turn rotation
-	blocks := a.page.GetBlocks()
-	if groups := groupByAngle(in.lines); len(groups) > 0 && groups[0].angle%90 == 0 {
-		made, em := a.arrangeGroup(groups[0], true)
-		columns := columnsOfWords(made)
+	blocks, groups := a.page.GetBlocks(), groupByAngle(in.lines)
+	if len(groups) > 0 && groups[0].angle%90 == 0 {
+		arranged, a.em = a.arrangeGroup(groups[0], true)
+		turn = rotation(groups[0].angle)
+		columns := columnsOfWords(arranged)
 		if readsAcrossColumns(groups[0].lines, columns) {
-			return a.buildNativeBlocks(in)
+			return a.arrangeGroups(groups, arranged)
 		}
 		blocks = splitLinesAcross(blocks, columns)
-		a.em = em
-		for _, b := range made {
+		for _, b := range arranged {
 			if b.GetTable() != nil {
 				tables = append(tables, b)
 			}
 		}
-		arranged, turn = made, rotation(groups[0].angle)
 	}
 	of := map[*inkstreamv1.Word]*inkstreamv1.Block{}
 	for _, t := range tables {
@@ -120,7 +119,7 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 		}
 	}
 	if switchesColumns(blocks, arranged, of, turn) {
-		return a.buildNativeBlocks(in)
+		return a.arrangeGroups(groups, arranged)
 	}
 	var out []*inkstreamv1.Block
 	placed := map[*inkstreamv1.Block]bool{}

@@ -16,7 +16,7 @@ func (c *cutter) findRuledRows(columns [][]segment) [][][]segment {
 			area = area.union(s.rect)
 		}
 	}
-	at := c.rulings.across.across(area, c.em)
+	at := c.rulings.across.spanning(area, c.em)
 	if len(at)+1 < fewest {
 		return nil
 	}
@@ -62,8 +62,8 @@ func beginLevel(parts [][]segment, em float64) bool {
 	return lowest-highest < slack*em
 }
 
-// across returns the heights of the lines that are drawn through an area from side to side.
-func (l rulingsAcross) across(area rect, em float64) []float64 {
+// spanning returns the heights of the lines that are drawn through an area from side to side.
+func (l rulingsAcross) spanning(area rect, em float64) []float64 {
 	var out []float64
 	for _, r := range l[l.indexAt(area.y0):] {
 		if r.at >= area.y1 {

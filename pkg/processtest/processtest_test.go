@@ -69,22 +69,44 @@ func processExists(path string) bool {
 	return err == nil
 }
 
-// A process's memory holds that of its children.
-func TestSharedMemory(t *testing.T) {
-	before, err := processtest.SharedMemory(os.Getpid())
-	if err != nil || before < 1<<20 {
-		t.Fatalf("SharedMemory() = %d, %v, want that of this process", before, err)
-	}
+// The memory of a process and its children is more than its own, by what they have.
+func TestTotalMemory(t *testing.T) {
 	child, err := processtest.StartProcess(t.Context(), exec.Command("sleep", "600"), func(context.Context) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer child.Stop()
-	own, err := processtest.SharedMemory(child.PID())
-	if err != nil || own == 0 {
-		t.Fatalf("SharedMemory(child) = %d, %v, want more than 0", own, err)
+	part, err := processtest.ProportionalMemory(child.PID())
+	if err != nil || part <= 0 {
+		t.Fatalf("ProportionalMemory(child) = %d, %v, want more than 0", part, err)
 	}
-	if _, err := processtest.SharedMemory(1 << 30); err == nil {
+	alone, err := processtest.TotalMemory(child.PID())
+	if err != nil || alone < part/2 || alone > 2*part {
+		t.Errorf("TotalMemory(child) = %d, %v, want its own %d", alone, err, part)
+	}
+	cmd := exec.Command("sh", "-c", "cat; :") // a shell that waits for another program
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell, err := processtest.StartProcess(t.Context(), cmd, func(context.Context) error {
+		own, err := processtest.ProportionalMemory(cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		if total, err := processtest.TotalMemory(cmd.Process.Pid); err != nil || total < own+part/4 {
+			return fmt.Errorf("the child does not count: %d of %d: %w", total, own, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := input.Close(); err != nil { // which ends the other program, and so the shell
+		t.Error(err)
+	}
+	shell.Stop()
+	if _, err := processtest.TotalMemory(1 << 30); err == nil {
 		t.Error("a process that is none has memory")
 	}
 }

@@ -67,7 +67,39 @@ func CPU(pid int) (time.Duration, error) {
 // Memory returns one of the kernel's figures of a process's memory, in bytes: VmHWM is the most that was resident,
 // RssAnon what is not of files.
 func Memory(pid int, figure string) (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return readFigure(fmt.Sprintf("/proc/%d/status", pid), figure)
+}
+
+// ProportionalMemory returns the memory of a process, in bytes, where what several processes have mapped counts for each
+// by its part (PSS).
+func ProportionalMemory(pid int) (int64, error) {
+	return readFigure(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss")
+}
+
+// TotalMemory returns the ProportionalMemory of a process and of its children together.
+func TotalMemory(pid int) (int64, error) {
+	total, err := ProportionalMemory(pid)
+	if err != nil {
+		return 0, err
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range stats {
+		if t, err := ReadTimes(path); err != nil || t.Parent != pid {
+			continue // it is none of them, or has just ended
+		}
+		if part, err := readFigure(filepath.Join(filepath.Dir(path), "smaps_rollup"), "Pss"); err == nil { // else it has just ended
+			total += part
+		}
+	}
+	return total, nil
+}
+
+// readFigure returns a figure of a file below /proc that has them in kilobytes, in bytes.
+func readFigure(path, figure string) (int64, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
@@ -77,42 +109,5 @@ func Memory(pid int, figure string) (int64, error) {
 			return kb << 10, err
 		}
 	}
-	return 0, fmt.Errorf("no %s", figure)
-}
-
-// SharedMemory returns the memory of a process and of its children, in bytes, where what several processes have mapped
-// counts for each by its part (PSS).
-func SharedMemory(pid int) (int64, error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0, err
-	}
-	total, err := proportionalSetSize(filepath.Join("/proc", strconv.Itoa(pid)))
-	if err != nil {
-		return 0, err
-	}
-	for _, path := range stats {
-		if t, err := ReadTimes(path); err != nil || t.Parent != pid {
-			continue // it is none of them, or has just ended
-		}
-		if part, err := proportionalSetSize(filepath.Dir(path)); err == nil { // else it has just ended
-			total += part
-		}
-	}
-	return total, nil
-}
-
-// proportionalSetSize returns the PSS of a process by its folder below /proc.
-func proportionalSetSize(proc string) (int64, error) {
-	data, err := os.ReadFile(filepath.Join(proc, "smaps_rollup"))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kb << 10, err
-		}
-	}
-	return 0, errors.New("no proportional set size")
+	return 0, fmt.Errorf("%s has no %s", path, figure)
 }

@@ -188,14 +188,15 @@ func (h *heapTrimmer) heapSize() (size uint64) {
 	return size
 }
 
+// trimGrown is called between two requests.
 func (h *heapTrimmer) trimGrown() {
 	size := h.heapSize()
-	if size > h.kept+maxKeptHeap {
-		debug.FreeOSMemory()
-		size = h.heapSize()
-		h.kept = size
+	if size <= h.kept+maxKeptHeap {
+		h.kept = min(h.kept, size)
+		return
 	}
-	h.kept = min(h.kept, size)
+	debug.FreeOSMemory()
+	h.kept = h.heapSize()
 }
 
 // childConn is the child's end of the connection. It blocks in the kernel, not on Go's poller: waking up is quicker so.

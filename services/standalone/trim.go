@@ -14,27 +14,35 @@ const (
 	quietBytes = 8 << 20
 )
 
-// trimWhenQuiet gives the memory of a busy time back to the system once, when it is over: the collector by itself
-// keeps room for as much as was in use, and more.
-func trimWhenQuiet(ctx context.Context, every time.Duration) {
+// watchHeap tells, every so often until ctx is done, how much was allocated since the last time, and how much was in use
+// after the last collection, in bytes.
+func watchHeap(ctx context.Context, every time.Duration, look func(allocated, live uint64)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	var before uint64
-	for trimmed := false; ; {
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(samples)
+	for before := samples[0].Value.Uint64(); ; before = samples[0].Value.Uint64() {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		metrics.Read(allocated)
-		now := allocated[0].Value.Uint64()
-		quiet := now-before < quietBytes
+		metrics.Read(samples)
+		look(samples[0].Value.Uint64()-before, samples[1].Value.Uint64())
+	}
+}
+
+// trimWhenQuiet gives the memory of a busy time back to the system once, when it is over: the collector by itself
+// keeps room for as much as was in use, and more.
+func trimWhenQuiet(ctx context.Context, every time.Duration) {
+	trimmed := false
+	watchHeap(ctx, every, func(allocated, _ uint64) {
+		quiet := allocated < quietBytes
 		if quiet && !trimmed {
 			debug.FreeOSMemory()
 		}
-		trimmed, before = quiet, now
-	}
+		trimmed = quiet
+	})
 }
 
 const (
@@ -52,26 +60,14 @@ const (
 // paceCollector has the heap grow by what is allocated in collectInterval, so that little is kept of a heap that fills
 // slowly, as while pages are recognised, and one that fills fast is not collected all the time.
 func paceCollector(ctx context.Context) {
-	ticker := time.NewTicker(paceInterval)
-	defer ticker.Stop()
-	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	metrics.Read(samples)
-	percent, before := maxGCPercent, samples[0].Value.Uint64()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		metrics.Read(samples)
-		now := samples[0].Value.Uint64()
-		next := gcPercentFor(now-before, samples[1].Value.Uint64())
-		before = now
+	percent := maxGCPercent
+	watchHeap(ctx, paceInterval, func(allocated, live uint64) {
+		next := gcPercentFor(allocated, live)
 		if next < percent*9/10 || next > percent*11/10 { // setting it stops the world
 			debug.SetGCPercent(next)
 			percent = next
 		}
-	}
+	})
 }
 
 // gcPercentFor returns the pace where so much was allocated in paceInterval, and so much is in use.

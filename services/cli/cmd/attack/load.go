@@ -8,8 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/processtest"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -92,19 +91,7 @@ func attackStages(ctx context.Context, t *testbed) (string, error) {
 }
 
 // memory returns the process's proportional share of memory, in bytes, its children's left out.
-func (s *server) memory() (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-			kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kb << 10, err
-		}
-	}
-	return 0, errors.New("the kernel tells no PSS")
-}
+func (s *server) memory() (int64, error) { return processtest.ProportionalMemory(s.cmd.Process.Pid) }
 
 // watchMemory samples the memory until stop is called, which returns the most.
 func (s *server) watchMemory() (stop func() int64) {

@@ -14,7 +14,7 @@ import (
 	"inkstream.dev/pkg/processtest"
 )
 
-func inMB[N int64 | float64](bytes N) float64 { return float64(bytes) / (1 << 20) }
+func toMebibytes[N int64 | float64](bytes N) float64 { return float64(bytes) / (1 << 20) }
 
 // measureMemory compares the memory of the server's process after a long document with that after a short one.
 func measureMemory(ctx context.Context, b *benchmark) ([]row, error) {
@@ -38,7 +38,7 @@ func measureMemory(ctx context.Context, b *benchmark) ([]row, error) {
 		return nil, err
 	}
 	return []row{{
-		"memory, 3,000 pages against 30", fmt.Sprintf("%+.0f MB (%.0f, %.0f)", inMB(long-short), inMB(long), inMB(short)),
+		"memory, 3,000 pages against 30", fmt.Sprintf("%+.0f MB (%.0f, %.0f)", toMebibytes(long-short), toMebibytes(long), toMebibytes(short)),
 		"≤ +64 MB",
 		"peak resident memory of the one process with every service and the NATS server",
 	}}, nil
@@ -73,7 +73,7 @@ func measureAllMemory(ctx context.Context, b *benchmark) (rows []row, err error)
 		return nil, ctx.Err()
 	case <-time.After(idleAfter):
 	}
-	idle, err := processtest.SharedMemory(s.cmd.Process.Pid)
+	idle, err := processtest.TotalMemory(s.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func measureAllMemory(ctx context.Context, b *benchmark) (rows []row, err error)
 		{"memory of all processes, busy", fmt.Sprintf("%.0f MB (most %.0f)", medianOf(busy), busy[len(busy)-1]), "≤ 450 MB",
 			fmt.Sprintf("PSS, median of %d looks in %v; %d documents ended: scans, a long manual, single pages, %d under way at once",
 				len(busy), mixedLoadTime, finished, mixedUploads)},
-		{"the same, idle", fmt.Sprintf("%.0f MB", inMB(idle)), "≤ 120 MB", fmt.Sprintf("%v later", idleAfter)},
+		{"the same, idle", fmt.Sprintf("%.0f MB", toMebibytes(idle)), "≤ 120 MB", fmt.Sprintf("%v later", idleAfter)},
 	}, nil
 }
 
@@ -126,11 +126,11 @@ func (s *server) sampleMixedLoad(ctx context.Context, documents [][]byte) (sampl
 				return gctx.Err()
 			case <-tick.C:
 			}
-			now, err := processtest.SharedMemory(s.cmd.Process.Pid)
+			now, err := processtest.TotalMemory(s.cmd.Process.Pid)
 			if err != nil {
 				return err
 			}
-			samples = append(samples, inMB(now))
+			samples = append(samples, toMebibytes(now))
 		}
 	})
 	for looking.Err() == nil && gctx.Err() == nil {
