@@ -48,20 +48,18 @@
 //
 // # Speed
 //
-// CPU seconds, user and system, against the tesseract command with OMP_THREAD_LIMIT=1, page by page and turn about
-// with it on a machine whose cores were busy otherwise (BenchmarkAgainstCommandLine; Tesseract 5.3.0, AMD EPYC,
-// rasters at 300 dpi):
-//
-//	51 pages of the corpus, five of which lie the wrong way up    0.81 of tesseract, 0.74 of pdftoppm and tesseract
-//	 5 dense upright pages                                        0.75 of tesseract, 0.70 of pdftoppm and tesseract
+// CPU seconds of 41 scanned pages at 300 dpi, all that a job does included, against pdftoppm and the tesseract command,
+// one a core (make bench; Tesseract 5.3.0, AMD EPYC with AVX2): 0.50 of theirs, and 0.82 before what forward.cc and
+// opening.c do. BenchmarkAgainstCommandLine compares page by page.
 //
 // The text is the command's, character for character, but for the pages that lie the wrong way up, where its
 // character error rate is 0.8 to 0.9 and ours is 0.00 to 0.02; pages that need cleaning or a second reading are the
 // other exception. libtesseract is linked statically (0.93 of the CPU of the shared library, whose functions call
 // each other through a table), but for builds with the tag tesseract_shared. What it comes from, in parts of the CPU
-// of a warm page: models stay loaded (0.2 s a page); no OpenMP runtime (10 to 13 %, serial.c); no PNG between the
+// of a warm page: the line recogniser's forward pass (half of the page becomes a tenth, forward.cc); openings (10 %
+// becomes 2, opening.c); models stay loaded (0.2 s a page); no OpenMP runtime (10 to 13 %, serial.c); no PNG between the
 // stages of the recognition (7 %, lineimage.c); no second look for light text where no ground is dark (3 %, up to 28
-// % on bad scans). The looks at the raster beforehand take 0.5 %. Tried, and not worth it or harmful: no table
+// % on bad scans). The looks at the raster beforehand take 1 %. Tried, and not worth it or harmful: no table
 // finding (0.33 to 0.58 wrong on a table), no inversion at all (a slide goes from 0.07 to 0.9), no fixed pitch, no
 // vertical text (no difference), images at 0.8 of the resolution (0.90 of the time, but receipts suffer: render picks
 // the resolution by the size of the text).

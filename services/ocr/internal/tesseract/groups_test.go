@@ -63,6 +63,17 @@ func runTesseract(t *testing.T, out io.Writer, name string, args ...string) {
 // readFile returns the text of a raster at 300 dpi.
 func readFile(t *testing.T, h *Handle, name string) string {
 	t.Helper()
+	img := mapFile(t, name)
+	got, err := readWith(h, img, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recognise.Sanitize(got.toPage(img, 300), recognise.Size{Width: img.width, Height: img.height}, 300).GetText()
+}
+
+// mapFile maps a raster until the test ends.
+func mapFile(t *testing.T, name string) greyImage {
+	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -72,10 +83,6 @@ func readFile(t *testing.T, h *Handle, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unmap()
-	got, err := readWith(h, img, 300)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return recognise.Sanitize(got.toPage(img, 300), recognise.Size{Width: img.width, Height: img.height}, 300).GetText()
+	t.Cleanup(unmap)
+	return img
 }

@@ -42,6 +42,7 @@ type Handle struct {
 
 // OpenHandle loads the models of the languages, joined by plus signs, from the folder datapath.
 func OpenHandle(datapath, languages string) (*Handle, error) {
+	replaceForward()
 	api := C.TessBaseAPICreate()
 	path, langs := C.CString(datapath), C.CString(languages)
 	defer C.free(unsafe.Pointer(path))

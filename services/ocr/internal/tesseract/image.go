@@ -80,6 +80,16 @@ func (g greyImage) findComponents(below byte) (boxes []box, count int) {
 	return boxes, count
 }
 
+// openWith returns which pixels a brick of ink of that size can cover; ink is 1. It is for tests.
+func (g greyImage) openWith(width, height int) (greyImage, error) {
+	out := greyImage{pix: make([]byte, len(g.pix)), width: g.width, height: g.height}
+	if C.ink_opening((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(width), C.int(height),
+		(*C.uchar)(unsafe.SliceData(out.pix))) != 0 {
+		return greyImage{}, errNoMemory
+	}
+	return out, nil
+}
+
 // countScreenDots returns the number of dots that lie as close to each other as those of a screen: at least so many
 // on a tenth of an inch each way.
 func (g greyImage) countScreenDots(dpi float32, below byte, least int) int {

@@ -34,3 +34,8 @@ int ink_screen(const unsigned char *pixels, int width, int height, int below, in
 // ink_rulings finds straight lines along the rows and columns of the image turned by angle degrees clockwise around its middle. It writes up
 // to most boxes of four numbers, x0, y0, x1, y1, and returns how many. They are counted from where the image's corner was before the turn.
 int ink_rulings(const unsigned char *pixels, int width, int height, int below, int dpi, float angle, int *boxes, int most);
+
+// ink_opening writes to out which pixels of ink, those that are 1, a brick of ink of that size can cover. It returns not 0
+// where it failed. It is for tests.
+int ink_opening(const unsigned char *pixels, int width, int height, int brick_width, int brick_height,
+	unsigned char *out);
