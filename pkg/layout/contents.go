@@ -117,3 +117,17 @@ func trailingPageNumber(r tableLine) int {
 	}
 	return int(n)
 }
+
+// haveLeaders reports whether most segments beside a gutter lead to what ends them, as the lines of a list do.
+func haveLeaders(side []segment) bool {
+	without := len(side) * 2 / 5
+	for _, s := range side {
+		if without < 0 {
+			return false
+		}
+		if !hasLeaderDots(s) {
+			without--
+		}
+	}
+	return without >= 0
+}

@@ -370,6 +370,9 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 		left, right = segmentsBesideNoFrame(left, right), segmentsBesideNoFrame(right, left)
 		return len(left) == 0 || len(right) == 0 || c.areSeparateColumns(left, right, gap, gutters)
 	}
+	if rows >= minContentsEntries && haveLeaders(left) && haveLeaders(right) {
+		return true
+	}
 	if isDisplayBeside(leftLines, rightLines) || isDisplayBeside(rightLines, leftLines) {
 		return true
 	}

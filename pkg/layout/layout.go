@@ -3,8 +3,9 @@
 //
 // An engine that reads native text gives lines in the order in which the document's program happened to draw them,
 // broken where the pen jumped: a line of a table may come in five pieces, two columns of text as one wide line.
-// [ArrangePage] takes the words as they are, and finds the rest by geometry, in six steps:
+// [ArrangePage] takes the words as they are, and finds the rest by geometry, in seven steps:
 //
+//   - Lines that lead from a word to another take part as if they were dots of the text (drawn_leaders.go).
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an engine set each word
 //     apart (segment_join.go).
 //   - Segments are cut into regions: bands of the page from top to bottom (bands.go), bands into columns where a gutter runs through
@@ -62,12 +63,13 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 			in = collectLines(page)
 		}
 	}
-	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge}
+	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge, native: !in.recognised}
 	a.style.detectFixedPitch(in.lines)
 	if in.recognised && isPlausibleOrder(page.GetBlocks(), collectRulings(page.GetRulings(), 0)) {
 		page.Blocks = a.buildRecognisedBlocks(in)
 	} else {
 		page.Blocks = a.buildNativeBlocks(in)
+		a.removeLeaders(page.Blocks)
 	}
 	markFormulas(page)
 	classifyBlocks(page, a.em, collectRulings(page.GetRulings(), 0))
@@ -84,7 +86,9 @@ type arranger struct {
 	opts  Options
 	em    float64 // of the text that most of the page is written in
 
-	judge Judge
+	judge   Judge
+	native  bool                       // the words are the page's own
+	leaders map[*inkstreamv1.Word]bool // those that stand for drawn leaders
 }
 
 // buildNativeBlocks builds the blocks of a page by geometry alone. Lines of one writing direction are arranged among
@@ -142,7 +146,9 @@ func splitBlocksAbove(blocks, others []*inkstreamv1.Block) (above, rest []*inkst
 func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block, float64) {
 	t := rotation(g.angle)
 	em := medianTypeSize(g.lines, t)
-	area := textArea{lines: g.lines, r: collectRulings(a.page.GetRulings(), t)}
+	area := textArea{r: collectRulings(a.page.GetRulings(), t)}
+	a.insertLeaders(&g, &area.r, em)
+	area.lines = g.lines
 	style := &styles{fonts: a.style.fonts, rotation: t, em: em}
 	al := aligner{textSetting: textSetting{em: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
 	al.style.findRunIns(g.lines)

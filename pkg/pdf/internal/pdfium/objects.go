@@ -72,6 +72,7 @@ func (p *Page) ReadObjects(limits ObjectLimits) Objects {
 			break
 		}
 	}
+	w.endDashes()
 	return w.out
 }
 
@@ -83,6 +84,7 @@ type objectWalker struct {
 	seen     int
 	segments int // path segments that may still be read
 	looked   int // segments that were looked at for drawings
+	dashes   dashedLine
 	out      Objects
 }
 
@@ -316,6 +318,9 @@ func (w *objectWalker) addPath(object uint64, m Matrix) {
 	b.Right, b.Top = math.Max(b.Right, r.Right), math.Max(b.Top, r.Top)
 	if w.isRuling(r) {
 		w.addRuling(r)
+		return
+	}
+	if w.addDash(r) {
 		return
 	}
 	n := w.in.callInt(fnPathCountSegments, object)
