@@ -58,6 +58,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			}
 		}
 	}
+	leaveOptions(lines)
 	var out []rowGroup
 	runs := tableRuns{a.textSetting, lines}
 	start := 0
