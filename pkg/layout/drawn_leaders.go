@@ -231,12 +231,13 @@ func (f *leaderFinder) joinLines(leaders []drawnLeader, made func(*inkstreamv1.W
 	next, joined := map[int]int{}, map[int]bool{}             // the line that a leader joins to a line's end
 	for _, l := range leaders {
 		at := place{l.before.line, l.before.at}
-		if behind[at] != nil || l.before.line != l.behind.line && joined[l.behind.line] {
+		other := l.before.line != l.behind.line
+		if behind[at] != nil || other && (joined[l.behind.line] || leadsTo(next, l.behind.line, l.before.line)) {
 			continue
 		}
 		behind[at] = f.newLeaderWord(l)
 		made(behind[at])
-		if l.before.line != l.behind.line {
+		if other {
 			next[l.before.line], joined[l.behind.line] = l.behind.line, true
 		}
 	}
@@ -256,6 +257,16 @@ func (f *leaderFinder) joinLines(leaders []drawnLeader, made func(*inkstreamv1.W
 		out = append(out, inputLine{words, line.angle})
 	}
 	return out
+}
+
+// leadsTo reports whether a line is joined to the end of another, or of one that is joined to that.
+func leadsTo(next map[int]int, from, to int) bool {
+	for k, goes := from, true; goes; k, goes = follow(next, k) {
+		if k == to {
+			return true
+		}
+	}
+	return false
 }
 
 func follow(next map[int]int, i int) (int, bool) {

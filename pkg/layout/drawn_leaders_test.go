@@ -80,3 +80,20 @@ func TestListsWithLeadersInColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestLeadersInACircle keeps the words of lines that lead to each other.
+func TestLeadersInACircle(t *testing.T) {
+	t.Parallel()
+	var lines []inputLine
+	for _, l := range []*inkstreamv1.Line{at(72, 72, 10, "Harbour"), at(200, 72, 10, "Orchard")} {
+		lines = append(lines, inputLine{words: l.GetWords()})
+	}
+	f := leaderFinder{lines: lines, em: 10}
+	there := drawnLeader{before: placedInLine{line: 0}, behind: placedInLine{line: 1}}
+	back := drawnLeader{before: placedInLine{line: 1}, behind: placedInLine{line: 0}}
+	made := 0
+	joined := f.joinLines([]drawnLeader{there, back}, func(*inkstreamv1.Word) { made++ })
+	if len(joined) != 1 || len(joined[0].words) != 3 || made != 1 {
+		t.Errorf("got %d lines and %d leaders, want one line of two words and a leader", len(joined), made)
+	}
+}
