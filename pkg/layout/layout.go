@@ -19,8 +19,8 @@
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
-// (recognised.go) or goes to and fro between columns (recognised_order.go). Those that were scanned askew are arranged as
-// if they were straight (skew.go).
+// (recognised.go) or goes to and fro between columns (recognised_order.go). Cards in rows are read row by row
+// (recognised_cards.go). Pages that were scanned askew are arranged as if they were straight (skew.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a large first letter that
 // was set apart from the word that it belongs to (drop_caps.go).
@@ -70,6 +70,9 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	} else {
 		page.Blocks = a.buildNativeBlocks(in)
 		a.removeLeaders(page.Blocks)
+	}
+	if in.recognised {
+		page.Blocks = arrangeCards(page.Blocks)
 	}
 	markFormulas(page)
 	classifyBlocks(page, a.em, collectRulings(page.GetRulings(), 0))
