@@ -1,6 +1,9 @@
 package tesseract
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// maxDustShare is the width and height of dust at most, as a share of the height of small letters. Full stops and
@@ -12,6 +15,8 @@ const (
 	// dustTiles is into how many parts the page is parted each way to tell how close dust lies. It lies everywhere;
 	// what is at the edges of a sheet, or in a picture, tells nothing of the rest.
 	dustTiles = 8
+	// maxDustInk is how many times the ink of specks away from the print those among it may have.
+	maxDustInk = 1.15
 )
 
 // removeDust makes specks white that are smaller than the dots of the print. Tesseract takes them for full stops,
@@ -41,15 +46,49 @@ func (r *reader) removeDust() {
 	}
 	img := greyImage{pix: slices.Clone(r.img.pix), width: r.img.width, height: r.img.height}
 	paper := img.medianGrey()
+	darkest := make([]int, largest+1) // ink of dust, by size
+	for size, sized := range specks {
+		if isDust[size] {
+			darkest[size] = r.img.darkestDust(sized, printed, paper)
+		}
+	}
 	r.areas = slices.DeleteFunc(slices.Clone(r.areas), func(b box) bool {
 		size := max(b[2]-b[0], b[3]-b[1])
-		if size > largest || !isDust[size] {
+		if size > largest || !isDust[size] || printed.covers(b) && r.img.inkAround(b, paper) > darkest[size] {
 			return false
 		}
 		img.fillBox(b.widenedBy(1), paper)
 		return true
 	})
 	r.img = img
+}
+
+// darkestDust returns how much ink nearly all specks away from the print have at most, with a margin.
+func (g greyImage) darkestDust(specks []box, printed coverage, paper byte) int {
+	var inks []int
+	for _, b := range specks {
+		if !printed.covers(b) {
+			inks = append(inks, g.inkAround(b, paper))
+		}
+	}
+	if len(inks) == 0 {
+		return math.MaxInt
+	}
+	slices.Sort(inks)
+	return int(maxDustInk * float64(inks[len(inks)*9/10]))
+}
+
+// inkAround returns how much darker than paper the pixels of a box and those next to it are, in all. A dot of the
+// print, which is round, has grey pixels around those that are dark.
+func (g greyImage) inkAround(b box, paper byte) int {
+	ink := 0
+	b = b.widenedBy(1)
+	for y := max(0, b[1]); y < min(g.height, b[3]); y++ {
+		for x := max(0, b[0]); x < min(g.width, b[2]); x++ {
+			ink += max(0, int(paper)-int(g.pix[y*g.width+x]))
+		}
+	}
+	return ink
 }
 
 // withoutSpecks returns the areas of ink without those of a pixel or two, of which a dusty page may have more than

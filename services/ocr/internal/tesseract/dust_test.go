@@ -62,3 +62,55 @@ func TestDustBecomesWhite(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallDotsAreNoDust keeps full stops that are one dark pixel amid grey ones, on a page with dust of one pixel.
+func TestSmallDotsAreNoDust(t *testing.T) {
+	t.Parallel()
+	page, _ := printedPage(pdftest.ScanOptions{})
+	img := withDust(page, 0.001)
+	isFree := func(on greyImage, x, y, by int) bool {
+		for dy := -by; dy <= by; dy++ {
+			for dx := -by; dx <= by; dx++ {
+				if on.pix[(y+dy)*on.width+x+dx] < 250 {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	var dots []int
+	for y := 10; y < img.height-10; y += 5 {
+		for x := 10; x < img.width-10; x += 5 {
+			if !isFree(img, x, y, 2) || isFree(page, x, y, 4) {
+				continue
+			}
+			for dy := -1; dy <= 1; dy++ {
+				for dx := -1; dx <= 1; dx++ {
+					img.pix[(y+dy)*img.width+x+dx] = 190
+				}
+			}
+			img.pix[y*img.width+x] = 0
+			dots = append(dots, y*img.width+x)
+			x += 600
+		}
+	}
+	r, err := newReader(img, 150, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.despeckle(); err != nil {
+		t.Fatal(err)
+	}
+	areas := len(r.areas)
+	r.removeDust()
+	kept := 0
+	for _, at := range dots {
+		if r.img.pix[at] < 128 {
+			kept++
+		}
+	}
+	if len(dots) < 100 || 10*kept < 9*len(dots) || areas-len(r.areas) < len(dots) {
+		t.Errorf("%d of %d dots kept, %d specks removed; want nine dots in ten, and the dust removed",
+			kept, len(dots), areas-len(r.areas))
+	}
+}
