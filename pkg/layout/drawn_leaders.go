@@ -58,7 +58,7 @@ func (a *arranger) insertLeaders(g *angleGroup, r *rulingSet, em float64) {
 		return
 	}
 	f := leaderFinder{lines: g.lines, rotation: rotation(g.angle), em: em}
-	leaders := keepRepeatedLeaders(f.find(r.across), em)
+	leaders := keepRepeatedLeaders(f.findLeaders(r.across), em)
 	if len(leaders) == 0 {
 		return
 	}
@@ -81,8 +81,8 @@ func (a *arranger) insertLeaders(g *angleGroup, r *rulingSet, em float64) {
 	})
 }
 
-// find returns the lines that run from a word to another.
-func (f *leaderFinder) find(across rulingsAcross) []drawnLeader {
+// findLeaders returns the lines that run from a word to another.
+func (f *leaderFinder) findLeaders(across rulingsAcross) []drawnLeader {
 	f.boxes = make([]lineBox, 0, len(f.lines))
 	for i, line := range f.lines {
 		if isRightToLeft(line.words) {

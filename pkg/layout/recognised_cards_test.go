@@ -2,7 +2,6 @@ package layout
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -47,13 +46,7 @@ func TestCards(t *testing.T) {
 	} {
 		page := recognised(append(append([][]*inkstreamv1.Line{wide}, tt.left...), tt.right...)...)
 		ArrangePage(page)
-		var got []string
-		for _, w := range PageWords(page) {
-			if strings.ContainsAny(w.GetText(), "LR") {
-				got = append(got, w.GetText())
-			}
-		}
-		if order := strings.Join(got, " "); order != tt.want {
+		if order := markedWords(page); order != tt.want {
 			t.Errorf("%s: got %q, want %q", name, order, tt.want)
 		}
 	}

@@ -33,16 +33,21 @@ func TestColumnsReadToAndFro(t *testing.T) {
 	} {
 		page := recognised(tt.blocks...)
 		ArrangePage(page)
-		var got []string
-		for _, w := range PageWords(page) {
-			if strings.ContainsAny(w.GetText(), "LR") {
-				got = append(got, w.GetText())
-			}
-		}
-		if order := strings.Join(got, " "); order != tt.want {
+		if order := markedWords(page); order != tt.want {
 			t.Errorf("%s: got %q, want %q", name, order, tt.want)
 		}
 	}
+}
+
+// markedWords returns the words with an L or an R, in their order.
+func markedWords(page *inkstreamv1.Page) string {
+	var out []string
+	for _, w := range PageWords(page) {
+		if strings.ContainsAny(w.GetText(), "LR") {
+			out = append(out, w.GetText())
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // TestTablesReadToAndFro counts a table as one place, at its first word, however often a recogniser comes back to it.

@@ -96,8 +96,21 @@ func (a *assembly) writeSearchablePDF(ctx context.Context) (*pdfOutcome, error) 
 type pdfWriter func(context.Context, *os.File, string, iter.Seq2[*inkstreamv1.Page, error], io.Writer) error
 
 // writeExtendedPDF writes the document with something added. A document that PDFium cannot add to is no failure of
-// the job: there is no such artifact, and metadata.json says why.
+// the job: there is no such artifact, and metadata.json says why. A child that dies of it gets a second try: it may
+// have been killed for no fault of the document's, and what crashes a child does so again.
 func (a *assembly) writeExtendedPDF(ctx context.Context, name string, add pdfWriter,
+	recognised bool) (*pdfOutcome, error) {
+	out, err := a.tryExtendedPDF(ctx, name, add, recognised)
+	if err == nil && out.Reason == string(fault.EngineCrashed) {
+		out, err = a.tryExtendedPDF(ctx, name, add, recognised)
+	}
+	if err == nil && !out.Written {
+		a.st.deps.Log.WarnContext(ctx, "an artifact could not be made", "job", a.job.ID, "artifact", name, "code", out.Reason)
+	}
+	return out, err
+}
+
+func (a *assembly) tryExtendedPDF(ctx context.Context, name string, add pdfWriter,
 	recognised bool) (*pdfOutcome, error) {
 	source, password, err := a.openSource(ctx)
 	if err != nil {
@@ -120,7 +133,6 @@ func (a *assembly) writeExtendedPDF(ctx context.Context, name string, add pdfWri
 		if ctx.Err() != nil {
 			return nil, wrapArtifactError(name, err)
 		}
-		a.st.deps.Log.WarnContext(ctx, "an artifact could not be made", "job", a.job.ID, "artifact", name, "code", code)
 		return &pdfOutcome{Reason: string(code)}, nil
 	default:
 		return nil, wrapArtifactError(name, err)
