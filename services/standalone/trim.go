@@ -50,11 +50,11 @@ const (
 	paceInterval = 250 * time.Millisecond
 	// collectInterval is how much time there should be between two collections: each takes some 25 ms of processor
 	// time, whatever the heap has grown by.
-	collectInterval = time.Second
+	collectInterval = 2 * time.Second
 	// minGCPercent and maxGCPercent bound by how much the heap grows between two collections. What is never needed costs
-	// memory, of which a few tens of megabytes are in use; at maxGCPercent the services take a tenth less of processor
-	// time than at half as much, where they do nothing but pass pages on.
-	minGCPercent, maxGCPercent = 100, 200
+	// memory, of which a few tens of megabytes are in use, or half of that by a server that rests; at maxGCPercent the
+	// services take a tenth less of processor time than at half as much, where they do nothing but pass pages on.
+	minGCPercent, maxGCPercent = 25, 200
 )
 
 // paceCollector has the heap grow by what is allocated in collectInterval, so that little is kept of a heap that fills

@@ -12,8 +12,8 @@ func TestCollectorsPace(t *testing.T) {
 		want            int
 	}{
 		{"nothing is allocated", 0, live, minGCPercent},
-		{"as while pages are recognised", 7 << 20, live, minGCPercent},
-		{"as much as is in use, between two collections", live * 3 / 8, live, 150},
+		{"as while pages are recognised", 2 << 20, live, 40},
+		{"a sixth of what is in use each time", live / 6, live, 133},
 		{"more than it may grow by", live * 10, live, maxGCPercent},
 		{"nothing is in use", 1 << 20, 0, maxGCPercent},
 	} {

@@ -6,11 +6,11 @@ package tesseract
 import "C"
 
 const (
-	// maxKeptHeap is how much freed memory the C heap keeps for the next page, which will want as much again. A page at
-	// 300 dpi takes 60 MiB.
+	// maxKeptHeap is how much freed memory the C heap keeps while a page is read, which will want as much again.
 	maxKeptHeap = 128 << 20
-	// minMappedBlock is the size from which a block is mapped by itself, and goes back to the system when it is freed.
-	minMappedBlock = 32 << 20
+	// minMappedBlock is the size from which a block is mapped by itself, and goes back to the system when it is freed:
+	// page images, which would leave holes in the heap that the next of another size does not fit into.
+	minMappedBlock = 4 << 20
 )
 
 // oneArena has all threads share one C heap, which is enough for one page at a time: else every thread that Go happens
@@ -24,5 +24,5 @@ func tuneHeap() {
 	C.mallopt(C.M_MMAP_THRESHOLD, minMappedBlock)
 }
 
-// trimHeap gives freed memory of the C heap back to the system.
+// trimHeap gives freed memory of the C heap back to the system, holes in it too.
 func trimHeap() { C.malloc_trim(0) }

@@ -91,8 +91,8 @@ func (c *pageHandler) recognisePage(req sandbox.Request) ([]byte, error) {
 	}
 	if len(img.pix) > largePixels {
 		defer debug.FreeOSMemory()
-		defer trimHeap()
 	}
+	defer trimHeap()
 	return proto.MarshalOptions{}.MarshalAppend([]byte{isPage}, got.toPage(img, r.DPI))
 }
 
