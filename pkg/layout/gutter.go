@@ -33,16 +33,15 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 	if len(parts) < 2 {
 		return nil
 	}
-	if c.areLabelledRows(parts) {
+	starts := c.findListColumns(parts)
+	if len(starts) == 0 && c.areLabelledRows(parts) {
 		return nil
 	}
 	ends := []int{len(parts[0])} // of the columns
 	first := 0                   // part of the column in hand
 	for i, part := range parts[1:] {
 		last := len(ends) - 1
-		if !isGutterByChance(parts[i], part, gaps[i+1], c.em) && !c.haveFiguresOfRows(parts[i], parts[i+2:]) && (c.areSeparateColumns(parts[i], part, gaps[i+1], len(parts)-1) ||
-			c.areColumnsWithBlanks(parts, gaps, first, i+1) || c.areContentsColumns(parts[first:i+1], parts[i+1:]) ||
-			c.areTablesSideBySide(parts[first:i+1], parts[i+1:])) {
+		if starts[i+1] || len(starts) == 0 && c.partsColumns(parts, gaps, first, i+1) {
 			first = i + 1
 			ends = append(ends, ends[last]+len(part))
 		} else {
@@ -70,6 +69,16 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 		slices.Reverse(columns)
 	}
 	return columns
+}
+
+// partsColumns reports whether the gutter left of part at parts columns, of which the one on its left begins at part first.
+func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
+	left, right, gap := parts[at-1], parts[at], gaps[at]
+	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) {
+		return false
+	}
+	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||
+		c.areContentsColumns(parts[first:at], parts[at:]) || c.areTablesSideBySide(parts[first:at], parts[at:])
 }
 
 // isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of typescript are as wide as

@@ -11,7 +11,8 @@
 //   - Segments are cut into regions: bands of the page from top to bottom (bands.go), bands into columns where a gutter runs through
 //     them (gutter.go), columns into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a
 //     table does not, because a table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of the text on both sides
-//     (gutter_features.go). Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
+//     (gutter_features.go). Lists that go on from column to column are known by what goes on (list_columns.go).
+//     Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
 //   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go) in a run of rows (tables_runs.go),
 //     and kept where a second model says so (table_model.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
