@@ -12,7 +12,7 @@ import (
 // that stand where no native word does. It is for pages that have text beside pictures of text. The result is
 // arranged; what it was made of is not changed.
 //
-// Number, size, fonts, rulings and the like come from native, resolution, skew and confidence from ocr, the
+// Number, size, fonts, rulings and the like come from native, resolution, skew, bend and confidence from ocr, the
 // confidence as the mean of the words that were taken, and the notes from both. The quality is ocr's, with the share
 // of the words that are native counted as sound.
 func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
@@ -50,6 +50,7 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 		}
 	}
 	page.Dpi, page.UprightRotation, page.Skew = ocr.GetDpi(), ocr.GetUprightRotation(), ocr.GetSkew()
+	page.Bend = ocr.GetBend()
 	page.Notes = append(page.Notes, ocr.GetNotes()...)
 	page.Engine = ocr.GetEngine()
 	if len(page.GetTags()) == 0 {

@@ -51,6 +51,50 @@ func TestTablesOfSkewedPages(t *testing.T) {
 	}
 }
 
+// TestTablesOfBentPages finds the rows of a table whose lines are bent by more than the distance of two rows, and leaves its
+// words where they stand.
+func TestTablesOfBentPages(t *testing.T) {
+	t.Parallel()
+	p := recognised(gridLines(100, []float64{50, 200, 330, 420, 510}, "Item Folio Debit Credit Balance", "Lamps 48 16,965.21 0.50 6.11",
+		"Chairs 53 3,460.45 1.97 55.86", "Tables 97 50.15 12.74 29,745.67", "Shelves 47 6.46 2.30 1,665.02", "Desks 83 52.28 7.10 82.70"))
+	p.Bend = []float32{0, 4, 12, 24, 40}
+	bent := skewedPage{bend: p.Bend, centerX: float64(p.Width) / 2}
+	var want []string
+	for _, w := range PageWords(p) {
+		r := rectFromBox(w.GetBbox())
+		down := bent.bendAt((r.x0 + r.x1) / 2)
+		w.Bbox = rect{r.x0, r.y0 + down, r.x1, r.y1 + down}.toBox()
+		want = append(want, fmt.Sprint(w.GetText(), w.GetBbox()))
+	}
+	ArrangePage(p)
+	tables := tablesOf(p)
+	if len(tables) != 1 || tables[0].GetRows() != 6 || tables[0].GetColumns() != 5 {
+		t.Fatalf("got %d tables, want one of 6 rows and 5 columns: %q", len(tables), p.GetText())
+	}
+	var got []string
+	for _, w := range PageWords(p) {
+		got = append(got, fmt.Sprint(w.GetText(), w.GetBbox()))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("words stand elsewhere: got %v, want %v", got, want)
+	}
+}
+
+func TestBendAt(t *testing.T) {
+	t.Parallel()
+	s := skewedPage{bend: []float32{0, 4, 2}, centerX: 100}
+	for x, want := range map[float64]float64{-10: 0, 0: 0, 50: 2, 100: 4, 150: 3, 200: 2, 900: 2} {
+		if got := s.bendAt(x); got != want {
+			t.Errorf("at %v: got %v, want %v", x, got, want)
+		}
+	}
+	if got := (&skewedPage{centerX: 100}).bendAt(50); got != 0 {
+		t.Errorf("a straight page: got %v, want 0", got)
+	}
+}
+
 // TestLinesAcrossColumns puts a page in order whose recogniser took the lines of two columns for one, and keeps the order of one
 // that did not.
 func TestLinesAcrossColumns(t *testing.T) {

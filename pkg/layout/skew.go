@@ -17,17 +17,22 @@ type skewedPage struct {
 	rulings          []*inkstreamv1.Ruling
 	sin, cos         float64
 	centerX, centerY float64
+	bend             []float32
 }
 
-// straightenPage moves the words and rulings of a recognised page to where they would stand if it were straight; nil if it is.
+// straightenPage moves the words and rulings of a recognised page to where they would stand if it were straight; nil if
+// it is.
 func straightenPage(page *inkstreamv1.Page, lines []inputLine) *skewedPage {
 	skew := math.Abs(float64(page.GetSkew()))
-	if !(skew >= minArrangedSkew && skew <= maxArrangedSkew) || len(page.GetRegions()) > 0 {
+	isSkewed := skew >= minArrangedSkew && skew <= maxArrangedSkew
+	if !isSkewed && len(page.GetBend()) == 0 || len(page.GetRegions()) > 0 {
 		return nil
 	}
 	s := &skewedPage{page: page, words: map[*inkstreamv1.Word][]float32{}, rulings: page.GetRulings(),
-		centerX: float64(page.GetWidth()) / 2, centerY: float64(page.GetHeight()) / 2}
-	s.sin, s.cos = math.Sincos(float64(page.GetSkew()) * math.Pi / 180)
+		centerX: float64(page.GetWidth()) / 2, centerY: float64(page.GetHeight()) / 2, bend: page.GetBend(), cos: 1}
+	if isSkewed {
+		s.sin, s.cos = math.Sincos(float64(page.GetSkew()) * math.Pi / 180)
+	}
 	for _, line := range lines {
 		for _, w := range line.words {
 			s.words[w] = w.GetBbox()
@@ -38,12 +43,24 @@ func straightenPage(page *inkstreamv1.Page, lines []inputLine) *skewedPage {
 	for _, r := range s.rulings {
 		if isValidBox(r.GetBbox()) {
 			box := rectFromBox(r.GetBbox())
-			x, y := s.turnPoint((box.x0+box.x1)/2, box.centerY(), -s.sin)
+			x, y := (box.x0+box.x1)/2, box.centerY()
+			x, y = s.turnPoint(x, y-s.bendAt(x), -s.sin)
 			page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{x - box.width()/2, y - box.height()/2,
 				x + box.width()/2, y + box.height()/2}.toBox()})
 		}
 	}
 	return s
+}
+
+// bendAt returns how far down the lines run at a place across the page.
+func (s *skewedPage) bendAt(x float64) float64 {
+	last := len(s.bend) - 1
+	if last < 1 || s.centerX <= 0 {
+		return 0
+	}
+	at := min(float64(last), max(0, x/(2*s.centerX)*float64(last)))
+	i := min(last-1, int(at))
+	return float64(s.bend[i]) + (at-float64(i))*float64(s.bend[i+1]-s.bend[i])
 }
 
 // turnPoint turns a point about the middle of the page.
@@ -54,7 +71,8 @@ func (s *skewedPage) turnPoint(x, y, sin float64) (float64, float64) {
 
 // straightenRect returns the box of a word on the straight page, of which the one on the skewed page is drawn about the corners.
 func (s *skewedPage) straightenRect(r rect) rect {
-	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerY(), -s.sin)
+	x, y := (r.x0+r.x1)/2, r.centerY()
+	x, y = s.turnPoint(x, y-s.bendAt(x), -s.sin)
 	sin := math.Abs(s.sin)
 	scale := s.cos*s.cos - sin*sin
 	width := max(0.5*r.width(), (r.width()*s.cos-r.height()*sin)/scale)
@@ -65,6 +83,7 @@ func (s *skewedPage) straightenRect(r rect) rect {
 // skewRect returns the box about the corners of a box of the straight page.
 func (s *skewedPage) skewRect(r rect) rect {
 	x, y := s.turnPoint((r.x0+r.x1)/2, r.centerY(), s.sin)
+	y += s.bendAt(x)
 	sin := math.Abs(s.sin)
 	width, height := r.width()*s.cos+r.height()*sin, r.height()*s.cos+r.width()*sin
 	return rect{x - width/2, y - height/2, x + width/2, y + height/2}

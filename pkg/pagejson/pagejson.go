@@ -96,6 +96,7 @@ func (e *encoder) writePage(p *inkstreamv1.Page) {
 	writeArray(&o, "unreadRegions", p.GetUnreadRegions(), (*encoder).writeUnreadRegion)
 	writeArray(&o, "doubts", p.GetDoubts(), (*encoder).writeDoubt)
 	writeArray(&o, "regions", p.GetRegions(), (*encoder).writeRegion)
+	writeArray(&o, "bend", p.GetBend(), (*encoder).writeFloat)
 	e.endObject()
 }
 

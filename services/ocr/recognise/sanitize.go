@@ -38,6 +38,7 @@ func Sanitize(answer *inkstreamv1.Page, size Size, dpi float32) *inkstreamv1.Pag
 		UprightRotation: normaliseAngle(answer.GetUprightRotation()),
 	}
 	page.Skew = sanitizeSkew(answer.GetSkew())
+	page.Bend = sanitizeBend(answer.GetBend(), page.Height)
 	left := maxWords
 	for _, b := range answer.GetBlocks() {
 		if block := sanitizeBlock(b, page, &left); block != nil {
@@ -169,6 +170,17 @@ func sanitizeSkew(degrees float32) float32 {
 		return 0
 	}
 	return degrees
+}
+
+// sanitizeBend returns no bend where one is not plausible: of too many places, or farther down than a tenth
+// of the page's height.
+func sanitizeBend(bend []float32, height float32) []float32 {
+	const most = 256
+	deepest := height / 10
+	if len(bend) > most || slices.ContainsFunc(bend, func(v float32) bool { return !(v >= -deepest && v <= deepest) }) {
+		return nil
+	}
+	return bend
 }
 
 // clampToUnit returns v within 0 and 1, and 0 for what is no number.

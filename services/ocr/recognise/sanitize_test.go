@@ -113,7 +113,7 @@ func TestSanitizeChecksPageFields(t *testing.T) {
 		return []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{line}}}
 	}
 	got := recognise.Sanitize(&inkstreamv1.Page{
-		Skew: nan, Language: "deu", Quality: 7, Notes: []string{recognise.NoteNoise, "<script>"},
+		Skew: nan, Bend: []float32{0, nan}, Language: "deu", Quality: 7, Notes: []string{recognise.NoteNoise, "<script>"},
 		Rulings: []*inkstreamv1.Ruling{{Bbox: []float32{10, 10, 500, 11}}, {Bbox: []float32{nan, 0, 1, 1}}, {},
 			{Bbox: []float32{-9, 5, 9999, 6}}},
 		Blocks: words("The ferry leaves the harbour at seven and it is not the only one that does so in the morning"),
@@ -122,6 +122,13 @@ func TestSanitizeChecksPageFields(t *testing.T) {
 		!slices.Equal(got.GetNotes(), []string{recognise.NoteNoise}) {
 		t.Errorf("got skew %v, language %q, quality %v, notes %q", got.GetSkew(), got.GetLanguage(), got.GetQuality(),
 			got.GetNotes())
+	}
+	if len(got.GetBend()) != 0 {
+		t.Errorf("got the bend %v, want none", got.GetBend())
+	}
+	bend := []float32{0, 2, -1}
+	if got := recognise.Sanitize(&inkstreamv1.Page{Bend: bend}, size, 100); !slices.Equal(got.GetBend(), bend) {
+		t.Errorf("got the bend %v, want %v", got.GetBend(), bend)
 	}
 	if len(got.GetRulings()) != 2 || got.GetRulings()[1].GetBbox()[2] != 612 {
 		t.Errorf("rulings: got %v, want two within the page", got.GetRulings())

@@ -82,7 +82,10 @@ type Page struct {
 	// Of a page that a vision model read: where its text and the other reading, or the ink, do not agree.
 	Doubts []*Doubt `protobuf:"bytes,32,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	// Of a page that a vision model read: what it saw as tables and formulas. Blocks of the page are made of them.
-	Regions       []*Region `protobuf:"bytes,33,rep,name=regions,proto3" json:"regions,omitempty"`
+	Regions []*Region `protobuf:"bytes,33,rep,name=regions,proto3" json:"regions,omitempty"`
+	// How far down the lines of the page are bent, in points, at places that are spaced evenly from its left edge to its right;
+	// empty where they are straight.
+	Bend          []float32 `protobuf:"fixed32,34,rep,packed,name=bend,proto3" json:"bend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -309,6 +312,13 @@ func (x *Page) GetDoubts() []*Doubt {
 func (x *Page) GetRegions() []*Region {
 	if x != nil {
 		return x.Regions
+	}
+	return nil
+}
+
+func (x *Page) GetBend() []float32 {
+	if x != nil {
+		return x.Bend
 	}
 	return nil
 }
@@ -1648,7 +1658,7 @@ var File_inkstream_v1_page_proto protoreflect.FileDescriptor
 
 const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\n" +
-	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xbf\a\n" +
+	"\x17inkstream/v1/page.proto\x12\finkstream.v1\x1a\x1bbuf/validate/validate.proto\x1a\x16inkstream/v1/job.proto\"\xd3\a\n" +
 	"\x04Page\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\x02R\x05width\x12\x16\n" +
@@ -1680,7 +1690,8 @@ const file_inkstream_v1_page_proto_rawDesc = "" +
 	"\x11ink_without_words\x18\x1e \x01(\x02R\x0finkWithoutWords\x12A\n" +
 	"\x0eunread_regions\x18\x1f \x03(\v2\x1a.inkstream.v1.UnreadRegionR\runreadRegions\x12+\n" +
 	"\x06doubts\x18  \x03(\v2\x13.inkstream.v1.DoubtR\x06doubts\x12.\n" +
-	"\aregions\x18! \x03(\v2\x14.inkstream.v1.RegionR\aregions\"q\n" +
+	"\aregions\x18! \x03(\v2\x14.inkstream.v1.RegionR\aregions\x12\x12\n" +
+	"\x04bend\x18\" \x03(\x02R\x04bend\"q\n" +
 	"\x06Region\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04bbox\x18\x02 \x03(\x02R\x04bbox\x12)\n" +

@@ -37,6 +37,7 @@ type reading struct {
 	language   string  // as Tesseract names it
 	unreadable bool    // the page was not read, because it would take too long
 	unread     unreadInk
+	bend       *bend // how the lines of the image were bent, before they were straightened; nil where they were straight
 }
 
 // options says what may be done to a page.
@@ -69,6 +70,7 @@ type reader struct {
 	enlarge float64
 	toldDPI float64
 	options options
+	bend    *bend // how the lines of the image were bent, before they were straightened
 }
 
 // readPage recognises the image and finds out which way up it is.
@@ -82,6 +84,9 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	r.switchHandle(h)
 	if legible, err := r.despeckle(); err != nil || !legible {
 		return reading{unreadable: !legible}, err
+	}
+	if r.options.deskew {
+		flattenLines(r)
 	}
 	r.takeLeaders()
 	r.removeDust()
@@ -119,7 +124,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	got.useModernGreek()
 	r.markBullets(&got)
 	rulings, down := r.findRulings(got.skew, got.textWidth())
-	got.rulings = rulings
+	got.rulings, got.bend = rulings, r.bend
 	got.dropReadRulings(down, r.dpi)
 	return got, nil
 }
@@ -442,7 +447,7 @@ func (r reading) legibilityScore() float64 {
 func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 	points := func(pixels int) float32 { return recognise.PixelsToPoints(pixels, dpi) }
 	page := &inkstreamv1.Page{UprightRotation: int32((r.turn + 360 - r.mainAngle()) % 360), Skew: float32(r.skew),
-		Language: isoCode(r.language)}
+		Language: isoCode(r.language), Bend: r.bend.sampledAcross(img.width, dpi)}
 	if r.unreadable {
 		page.Notes = append(page.Notes, recognise.NoteNoise)
 	}
@@ -451,7 +456,7 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 		for _, l := range b.lines {
 			line := &inkstreamv1.Line{Angle: int32((l.angle + 360 - r.turn) % 360)}
 			for _, w := range l.words {
-				at := w.box.rotatedBack(r.turn, img.width, img.height)
+				at := r.bend.bendBack(w.box.rotatedBack(r.turn, img.width, img.height))
 				line.Words = append(line.Words, &inkstreamv1.Word{
 					Text: w.text, Confidence: &w.confidence,
 					Bbox: []float32{points(at[0]), points(at[1]), points(at[2]), points(at[3])},
@@ -463,11 +468,12 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 	}
 	page.InkWithoutWords = float32(r.unread.share)
 	for _, region := range r.unread.regions {
-		at := region.rotatedBack(r.turn, img.width, img.height)
+		at := r.bend.bendBack(region.rotatedBack(r.turn, img.width, img.height))
 		page.UnreadRegions = append(page.UnreadRegions, &inkstreamv1.UnreadRegion{Bbox: []float32{points(at[0]), points(at[1]),
 			points(at[2]), points(at[3])}})
 	}
 	for _, b := range r.rulings {
+		b = r.bend.bendBack(b)
 		page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: []float32{points(b[0]), points(b[1]), points(b[2]),
 			points(b[3])}})
 	}

@@ -54,6 +54,7 @@ func (p *pageBuilder) buildPage() *inkstreamv1.Page {
 			Doubt: string(m.Doubt)})
 	}
 	page := &inkstreamv1.Page{UprightRotation: p.v.witness.GetUprightRotation(), Skew: p.v.witness.GetSkew(),
+		Bend:    p.v.witness.GetBend(),
 		Rulings: p.v.witness.GetRulings(), Language: p.v.witness.GetLanguage(), Blocks: p.insertDropped(blocks)}
 	size, _ := p.v.img.CheckHeader() // it was sound when the picture was read
 	page = recognise.Sanitize(page, size, p.v.img.DPI)
