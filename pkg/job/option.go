@@ -42,7 +42,7 @@ var optionTable = []Option{
 		Choice: func(o *Options) any { return &o.StallTimeout }},
 	{Name: "retention", Help: "how long results are kept, e.g. 30d; 0 for ever; without it, the server's choice"},
 	{Name: "password"},
-	{Name: "deskew", Help: "straighten skewed scans", Choice: func(o *Options) any { return &o.Deskew }},
+	{Name: "deskew", Help: "straighten skewed and bent scans", Choice: func(o *Options) any { return &o.Deskew }},
 	{Name: "tables", Help: "find tables", Choice: func(o *Options) any { return &o.Tables }},
 	{Name: "raw_csv", Help: "write cells of tables as they are, also those that a spreadsheet would run",
 		Choice: func(o *Options) any { return &o.RawCSV }},

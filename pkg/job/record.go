@@ -61,7 +61,7 @@ type Options struct {
 	OCR OCRMode `json:"ocr,omitempty"`
 	// Pages selects pages, in the normal form of ParsePages; "" means all.
 	Pages string `json:"pages,omitempty"`
-	// Deskew straightens skewed scans; Rotate turns those that do not stand upright.
+	// Deskew straightens skewed and bent scans; Rotate turns those that do not stand upright.
 	Deskew Choice `json:"keepSkew,omitzero"`
 	Rotate Choice `json:"keepRotation,omitzero"`
 	// Engine is what recognises pages, auto or vision; "" means Tesseract, and that no picture leaves the server.

@@ -598,7 +598,7 @@ type JobOptions struct {
 	Ocr string `protobuf:"bytes,6,opt,name=ocr,proto3" json:"ocr,omitempty"`
 	// The pages to process, e.g. "1-3,7,12-"; from 1, in document order. Empty: all. The others end skipped(not_selected).
 	Pages string `protobuf:"bytes,7,opt,name=pages,proto3" json:"pages,omitempty"`
-	// Straighten skewed scans before recognition. Default true.
+	// Straighten skewed scans, and those whose lines are bent, before recognition. Default true.
 	Deskew *bool `protobuf:"varint,8,opt,name=deskew,proto3,oneof" json:"deskew,omitempty"`
 	// auto (the default): scans that lie on their side or upside down are turned before recognition; off.
 	Rotate string `protobuf:"bytes,9,opt,name=rotate,proto3" json:"rotate,omitempty"`

@@ -60,14 +60,19 @@ func (b bend) samples() (places, down [65]float64) {
 	return places, down
 }
 
-// withoutSkew returns the bend that is left when the page is turned so that its lines are level as a whole.
-func (b bend) withoutSkew() bend {
+// skew returns by how many pixels the lines fall as a whole for each pixel across.
+func (b bend) skew() float64 {
 	places, down := b.samples()
 	squares, products := 0.0, 0.0
 	for i, t := range places {
 		squares, products = squares+t*t, products+t*down[i]
 	}
-	b.coefficients[0] -= products / squares
+	return products / squares / b.half
+}
+
+// withoutSkew returns the bend that is left when the page is turned so that its lines are level as a whole.
+func (b bend) withoutSkew() bend {
+	b.coefficients[0] -= b.skew() * b.half
 	return b
 }
 
@@ -77,8 +82,8 @@ func (b bend) depth() float64 {
 	return slices.Max(down[:]) - slices.Min(down[:])
 }
 
-// measureBend finds out how lines of letters are bent, their skew left out, and by how much better the letters stand
-// side by side along such lines than along straight ones. What counts are the feet of the letters, most of which stand on
+// measureBend finds out how lines of letters are bent and askew, and by how much better the letters stand side by side
+// along such lines than along straight ones. What counts are the feet of the letters, most of which stand on
 // the line. Where there are too few letters, the gain is 0.
 func measureBend(letters []box, height float64) (b bend, gain float64) {
 	if len(letters) < minBendLetters {
@@ -97,7 +102,7 @@ func measureBend(letters []box, height float64) (b bend, gain float64) {
 	}
 	profiles = straight.profileSlopes(letters, height, maxBendRest, bendRestStep)
 	straight = straight.fitSlopes(profiles, 1, maxBendRest/3)
-	return bent.withoutSkew(), bent.alignment(letters, height) / max(1, straight.alignment(letters, height))
+	return bent, bent.alignment(letters, height) / max(1, straight.alignment(letters, height))
 }
 
 // alignment returns how well letters stand side by side when the lines are straightened.
@@ -226,8 +231,12 @@ func flattenLines(r *reader) {
 		return
 	}
 	b, gain := measureBend(lettersOf(areas, height), height)
-	if gain < minBendGain || b.depth() < minBendDepth*height {
+	level := b.withoutSkew()
+	if gain < minBendGain || level.depth() < minBendDepth*height {
 		return
+	}
+	if math.Abs(b.skew()) >= math.Tan(minSkew*math.Pi/180) { // else the page is not turned afterwards
+		b = level
 	}
 	r.bend = &b
 	r.img = r.img.flattened(b)
