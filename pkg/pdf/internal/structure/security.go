@@ -227,7 +227,8 @@ func hashRevision6(password, salt, udata []byte) []byte {
 			sum := sha512.Sum512(e)
 			k = sum[:]
 		}
-		if round >= 63 && int(e[len(e)-1]) <= round-32 {
+		// The rounds that are over: the last byte of the 64th is held against 64 already.
+		if over := round + 1; over >= 64 && int(e[len(e)-1]) <= over-32 {
 			return k[:32]
 		}
 	}
