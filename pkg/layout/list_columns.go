@@ -82,13 +82,10 @@ func sortedColumns(sides [][]sideLine, em float64) map[int]bool {
 			len(slices.Compact(slices.Clone(entries))) < fewest {
 			continue // a part may hold nothing but a table
 		}
-		starts[i] = last != "" && entries[0] >= last
-		last = entries[len(entries)-1]
-	}
-	for i, is := range starts {
-		if !is {
-			delete(starts, i)
+		if last != "" && entries[0] >= last {
+			starts[i] = true
 		}
+		last = entries[len(entries)-1]
 	}
 	return starts
 }

@@ -205,7 +205,7 @@ func openAES256(dict Value, password []byte) []byte {
 func hashRevision6(password, salt, udata []byte) []byte {
 	sum := sha256.Sum256(append(append(bytes.Clone(password), salt...), udata...))
 	k := sum[:]
-	for round := 0; ; round++ {
+	for rounds := 1; ; rounds++ {
 		block, err := aes.NewCipher(k[:16])
 		if err != nil {
 			return nil
@@ -227,8 +227,7 @@ func hashRevision6(password, salt, udata []byte) []byte {
 			sum := sha512.Sum512(e)
 			k = sum[:]
 		}
-		// The rounds that are over: the last byte of the 64th is held against 64 already.
-		if over := round + 1; over >= 64 && int(e[len(e)-1]) <= over-32 {
+		if rounds >= 64 && int(e[len(e)-1]) <= rounds-32 { // the rounds that are over, this one included
 			return k[:32]
 		}
 	}

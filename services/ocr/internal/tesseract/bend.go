@@ -33,8 +33,8 @@ type bend struct {
 	coefficients [bendTerms]float64
 }
 
-// at returns how far down the lines run at a place across, in pixels. Beside the text it is as at its edge.
-func (b bend) at(x float64) float64 {
+// downAt returns how far down the lines run at a place across, in pixels. Beside the text it is as at its edge.
+func (b bend) downAt(x float64) float64 {
 	t, sum := min(1, max(-1, (x-b.middle)/b.half)), 0.0
 	for _, c := range slices.Backward(b.coefficients[:]) {
 		sum = (sum + c) * t
@@ -55,13 +55,13 @@ func (b bend) slopeAt(place float64) float64 {
 func (b bend) samples() (places, down [65]float64) {
 	for i := range places {
 		places[i] = 2*float64(i)/float64(len(places)-1) - 1
-		down[i] = b.at(b.middle + places[i]*b.half)
+		down[i] = b.downAt(b.middle + places[i]*b.half)
 	}
 	return places, down
 }
 
-// skew returns by how many pixels the lines fall as a whole for each pixel across.
-func (b bend) skew() float64 {
+// meanSlope returns by how many pixels the lines fall as a whole for each pixel across.
+func (b bend) meanSlope() float64 {
 	places, down := b.samples()
 	squares, products := 0.0, 0.0
 	for i, t := range places {
@@ -72,12 +72,12 @@ func (b bend) skew() float64 {
 
 // withoutSkew returns the bend that is left when the page is turned so that its lines are level as a whole.
 func (b bend) withoutSkew() bend {
-	b.coefficients[0] -= b.skew() * b.half
+	b.coefficients[0] -= b.meanSlope() * b.half
 	return b
 }
 
-// depth returns how far down the lowest place of a line is from the highest.
-func (b bend) depth() float64 {
+// lineDepth returns how far down the lowest place of a line is from the highest.
+func (b bend) lineDepth() float64 {
 	_, down := b.samples()
 	return slices.Max(down[:]) - slices.Min(down[:])
 }
@@ -123,8 +123,8 @@ type slopeProfile struct {
 	scores   []float64
 }
 
-// at returns the score of a slope; 0 of one that was not looked at.
-func (p slopeProfile) at(slope float64) float64 {
+// scoreAt returns the score of a slope; 0 of one that was not looked at.
+func (p slopeProfile) scoreAt(slope float64) float64 {
 	i := (slope + p.steepest) / p.step
 	n := int(math.Floor(i))
 	if n < 0 || n+1 >= len(p.scores) {
@@ -144,7 +144,7 @@ func (b bend) profileSlopes(letters []box, height, steepest, step float64) []slo
 		var feet [][2]float64
 		for _, l := range letters {
 			if x := float64(l[0]+l[2]) / 2; math.Abs(x-middle) <= width/2 {
-				feet = append(feet, [2]float64{x - middle, float64(l[3]) - b.at(x)})
+				feet = append(feet, [2]float64{x - middle, float64(l[3]) - b.downAt(x)})
 			}
 		}
 		if len(feet) >= fewest {
@@ -187,7 +187,7 @@ func (b bend) fitSlopes(profiles []slopeProfile, terms int, reach float64) bend 
 	try := func(c [bendTerms]float64) bool {
 		sum, tried := 0.0, bend{half: b.half, coefficients: c}
 		for _, p := range profiles {
-			sum += p.at(tried.slopeAt(p.place))
+			sum += p.scoreAt(tried.slopeAt(p.place))
 		}
 		if sum > score {
 			added, score = tried, sum
@@ -224,7 +224,10 @@ func (b bend) fitSlopes(profiles []slopeProfile, terms int, reach float64) bend 
 
 // flattenLines straightens lines that are bent, as on the page of a book that does not lie flat. What is read stands
 // on the image as it was, when bendBack has moved it.
-func flattenLines(r *reader) {
+func (r *reader) flattenLines() {
+	if !measureDirections(r.img, r.dpi, r.below).isUpright() {
+		return // what would be moved are columns of the image, which lines across run through
+	}
 	areas := withoutSpecks(r.areas)
 	height := letterHeight(areas)
 	if height < minXHeight { // or unknown: whole pixels are too much for letters so small
@@ -232,10 +235,10 @@ func flattenLines(r *reader) {
 	}
 	b, gain := measureBend(lettersOf(areas, height), height)
 	level := b.withoutSkew()
-	if gain < minBendGain || level.depth() < minBendDepth*height {
+	if gain < minBendGain || level.lineDepth() < minBendDepth*height {
 		return
 	}
-	if math.Abs(b.skew()) >= math.Tan(minSkew*math.Pi/180) { // else the page is not turned afterwards
+	if math.Abs(b.meanSlope()) >= math.Tan(minSkew*math.Pi/180) { // else the page is not turned afterwards
 		b = level
 	}
 	r.bend = &b
@@ -248,7 +251,7 @@ func (b *bend) bendBack(o box) box {
 	if b == nil {
 		return o
 	}
-	down := int(math.Round(b.at(float64(o[0]+o[2]) / 2)))
+	down := int(math.Round(b.downAt(float64(o[0]+o[2]) / 2)))
 	return box{o[0], o[1] + down, o[2], o[3] + down}
 }
 
@@ -261,7 +264,7 @@ func (b *bend) sampledAcross(width int, dpi float32) []float32 {
 	const steps = 32
 	out := make([]float32, steps+1)
 	for i := range out {
-		out[i] = float32(b.at(float64(width)*float64(i)/steps) * 72 / float64(dpi))
+		out[i] = float32(b.downAt(float64(width)*float64(i)/steps) * 72 / float64(dpi))
 	}
 	return out
 }
@@ -273,7 +276,7 @@ func (g greyImage) flattened(b bend) greyImage {
 	paper := g.medianGrey()
 	down := make([]int, g.width)
 	for x := range down {
-		down[x] = int(math.Round(b.at(float64(x) + 0.5)))
+		down[x] = int(math.Round(b.downAt(float64(x) + 0.5)))
 	}
 	for y := range g.height {
 		row := out.pix[y*g.width:][:g.width]

@@ -39,10 +39,10 @@ func TestBentLinesAreFlattened(t *testing.T) {
 		"hardly arched":    {func(x int) float64 { return arch(x) / 20 }, false},
 		"bent at one edge": {func(x int) float64 { return 24 * math.Pow(float64(x)/1200, 3) }, true},
 	} {
-		r := reader{img: drawBentLines(tt.down), below: 128}
+		r := reader{img: drawBentLines(tt.down), below: 128, dpi: 200}
 		r.areas, _ = r.img.findComponents(r.below)
 		before := slices.Clone(r.areas)
-		flattenLines(&r)
+		r.flattenLines()
 		if (r.bend != nil) != tt.bent {
 			t.Errorf("%s: flattened: %v, want %v", name, r.bend != nil, tt.bent)
 			continue
@@ -61,7 +61,7 @@ func TestBentLinesAreFlattened(t *testing.T) {
 				break
 			}
 		}
-		if off := farthestFromLine(100, 1100, func(x float64) float64 { return r.bend.at(x) - tt.down(int(x)) }); off > 2 {
+		if off := farthestFromLine(100, 1100, func(x float64) float64 { return r.bend.downAt(x) - tt.down(int(x)) }); off > 2 {
 			t.Errorf("%s: lines are still bent by %.1f pixels", name, off)
 		}
 	}
@@ -89,7 +89,7 @@ func TestFewLettersHaveNoBend(t *testing.T) {
 		t.Errorf("got a gain of %.3f, want none", gain)
 	}
 	letters = slices.Repeat([]box{{10, 10, 20, 20}}, minBendLetters) // one above the other
-	if b, _ := measureBend(letters, 10); math.IsNaN(b.depth()) {
+	if b, _ := measureBend(letters, 10); math.IsNaN(b.lineDepth()) {
 		t.Error("the depth is no number")
 	}
 }

@@ -86,7 +86,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		return reading{unreadable: !legible}, err
 	}
 	if r.options.deskew {
-		flattenLines(r)
+		r.flattenLines()
 	}
 	r.takeLeaders()
 	r.removeDust()
