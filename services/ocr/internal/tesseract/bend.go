@@ -224,7 +224,7 @@ func (b bend) fitSlopes(profiles []slopeProfile, terms int, reach float64) bend 
 
 // flattenLines straightens lines that are bent, as on the page of a book that does not lie flat. What is read stands
 // on the image as it was, when bendBack has moved it.
-func (r *reader) flattenLines() {
+func flattenLines(r *reader) {
 	if !measureDirections(r.img, r.dpi, r.below).isUpright() {
 		return // what would be moved are columns of the image, which lines across run through
 	}

@@ -42,7 +42,7 @@ func TestBentLinesAreFlattened(t *testing.T) {
 		r := reader{img: drawBentLines(tt.down), below: 128, dpi: 200}
 		r.areas, _ = r.img.findComponents(r.below)
 		before := slices.Clone(r.areas)
-		r.flattenLines()
+		flattenLines(&r)
 		if (r.bend != nil) != tt.bent {
 			t.Errorf("%s: flattened: %v, want %v", name, r.bend != nil, tt.bent)
 			continue

@@ -86,7 +86,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		return reading{unreadable: !legible}, err
 	}
 	if r.options.deskew {
-		r.flattenLines()
+		flattenLines(r)
 	}
 	r.takeLeaders()
 	r.removeDust()
