@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modernc.org/libc"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -106,6 +108,14 @@ func openDatabase(path string, busy time.Duration, size int, pragmas ...string) 
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil
+}
+
+// FreeSQLiteCaches frees what all SQLite indexes of this process have cached of their files and do not use at the
+// moment, up to cacheKiB a connection, and returns how many bytes that were. It is read again where it is needed.
+func FreeSQLiteCaches() int {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	return int(sqlite3.Xsqlite3_release_memory(tls, math.MaxInt32))
 }
 
 // syncFolder makes the name of a new file last.

@@ -507,3 +507,25 @@ func TestRankedInParts(t *testing.T) {
 		t.Errorf("hits of one job: got %d, %v, want 14", len(one.Hits), err)
 	}
 }
+
+func TestFreeSQLiteCaches(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
+	defer s.Close()
+	var pages []Page
+	for n := range 200 {
+		pages = append(pages, pagesOfChunk(n)...)
+	}
+	if err := s.PutPages(t.Context(), pages); err != nil {
+		t.Fatalf("put: got %v, want no error", err)
+	}
+	if freed := FreeSQLiteCaches(); freed < 100<<10 {
+		t.Errorf("freed after writing: got %d bytes, want those of the pages written", freed)
+	}
+	if freed := FreeSQLiteCaches(); freed > 10<<10 {
+		t.Errorf("freed once more: got %d bytes, want next to none", freed)
+	}
+	result, err := s.Search(t.Context(), Query{Tenant: "acme", Text: "chunk7"})
+	if err != nil || len(result.Hits) != chunkSize {
+		t.Errorf("search after it: got %d pages, %v, want %d", len(result.Hits), err, chunkSize)
+	}
+}

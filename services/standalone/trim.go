@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"inkstream.dev/pkg/search"
 )
 
 const (
@@ -33,12 +35,13 @@ func watchHeap(ctx context.Context, every time.Duration, look func(allocated, li
 }
 
 // trimWhenQuiet gives the memory of a busy time back to the system once, when it is over: the collector by itself
-// keeps room for as much as was in use, and more.
+// keeps room for as much as was in use, and more, and the index what it has read of its file.
 func trimWhenQuiet(ctx context.Context, every time.Duration) {
 	trimmed := false
 	watchHeap(ctx, every, func(allocated, _ uint64) {
 		quiet := allocated < quietBytes
 		if quiet && !trimmed {
+			search.FreeSQLiteCaches()
 			debug.FreeOSMemory()
 		}
 		trimmed = quiet
