@@ -61,7 +61,8 @@ func (b *connection) readBatch(ctx context.Context, name, filter string, from ui
 		return nil, false, fmt.Errorf("encode request: %w", err)
 	}
 	inbox := b.nc.NewRespInbox()
-	sub, err := b.nc.SubscribeSync(inbox)
+	// SubscribeSync would make room for 64 Ki messages at each call, half a megabyte. Here the batch and its end suffice.
+	sub, err := b.nc.QueueSubscribeSyncWithChan(inbox, "", make(chan *nats.Msg, n+1))
 	if err != nil {
 		return nil, false, fmt.Errorf("subscribe: %w", err)
 	}
