@@ -70,9 +70,10 @@ func (b bend) meanSlope() float64 {
 	return products / squares / b.half
 }
 
-// withoutSkew returns the bend that is left when the page is turned so that its lines are level as a whole.
-func (b bend) withoutSkew() bend {
-	b.coefficients[0] -= b.meanSlope() * b.half
+// withSlope returns the bend of lines that fall as a whole by so many pixels for each pixel across, and are bent as
+// before.
+func (b bend) withSlope(slope float64) bend {
+	b.coefficients[0] += (slope - b.meanSlope()) * b.half
 	return b
 }
 
@@ -169,13 +170,18 @@ func scoreSlopes(feet [][2]float64, row, steepest, step float64) []float64 {
 		for _, f := range feet {
 			counts[int((f[1]-slope*f[0]-top+margin)/row)]++
 		}
-		score := 0.0
-		for i, n := range counts[1:] {
-			score += (n + counts[i]) * (n + counts[i])
-		}
-		scores = append(scores, score)
+		scores = append(scores, countNeighbours(counts))
 	}
 	return scores
+}
+
+// countNeighbours returns how many pairs of letters there are whose rows are the same or adjoin each other, about.
+func countNeighbours(counts []float64) float64 {
+	sum := 0.0
+	for i, n := range counts[1:] {
+		sum += (n + counts[i]) * (n + counts[i])
+	}
+	return sum
 }
 
 // fitSlopes returns the bend to which so many coefficients are added, each worth a slope of up to three times
@@ -233,14 +239,17 @@ func flattenLines(r *reader) {
 	if height < minXHeight { // or unknown: whole pixels are too much for letters so small
 		return
 	}
-	b, gain := measureBend(lettersOf(areas, height), height)
-	level := b.withoutSkew()
-	if gain < minBendGain || level.lineDepth() < minBendDepth*height {
+	letters := lettersOf(areas, height)
+	b, gain := measureBend(letters, height)
+	if gain < minBendGain || b.withSlope(0).lineDepth() < minBendDepth*height {
 		return
 	}
-	if math.Abs(b.meanSlope()) >= math.Tan(minSkew*math.Pi/180) { // else the page is not turned afterwards
-		b = level
+	b = b.alignRows(letters, height)
+	turned := turnedSlope(letters, height, b.meanSlope())
+	if math.Abs(turned) < math.Tan(minSkew*math.Pi/180) { // the page is not turned back
+		turned = 0
 	}
+	b = b.withSlope(b.meanSlope() - turned)
 	r.bend = &b
 	r.img = r.img.flattened(b)
 	r.areas, _ = r.img.findComponents(r.below)
