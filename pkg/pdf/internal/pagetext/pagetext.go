@@ -382,7 +382,10 @@ func (b *builder) finishWord() {
 		bounds, _ = w.visible.clipTo(b.page)
 	}
 	b.countWord(text)
-	out := &inkstreamv1.Word{Text: text, Bbox: boxFloats(bounds), Font: b.fontIndex(run.font), Size: float32(run.size)}
+	out := &inkstreamv1.Word{Text: text, Bbox: boxFloats(bounds)}
+	if !run.invisible { // a text layer's font and size, made to fill the word's place, tell nothing of the print
+		out.Font, out.Size = b.fontIndex(run.font), float32(run.size)
+	}
 	b.line.words = append(b.line.words, out)
 	b.line.box.extendBy(bounds)
 	w.reset()

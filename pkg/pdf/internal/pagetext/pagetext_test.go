@@ -130,6 +130,17 @@ func TestBoxesAndFonts(t *testing.T) {
 	}
 }
 
+func TestInvisibleTextHasNoFont(t *testing.T) {
+	t.Parallel()
+	text := BuildText(new(textSetter).addRun(50, 700, "layer", func(r *pdfium.Run) { r.Invisible = true }).text, upright)
+	if word := text.Blocks[0].Lines[0].Words[0]; word.Text != "layer" || word.Size != 0 || word.Font != 0 {
+		t.Errorf("got %q of size %v, font %d, want it without size and font", word.Text, word.Size, word.Font)
+	}
+	if len(text.Fonts) > 0 {
+		t.Errorf("fonts: got %v, want none", text.Fonts)
+	}
+}
+
 func TestAngles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ x, y, want float64 }{{1, 0, 0}, {0, 1, 270}, {-1, 0, 180}, {0, -1, 90}, {1, 0.2, 0}} {

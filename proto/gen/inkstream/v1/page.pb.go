@@ -1032,9 +1032,9 @@ type Word struct {
 	Bbox  []float32              `protobuf:"fixed32,2,rep,packed,name=bbox,proto3" json:"bbox,omitempty"`
 	// 0 to 1; unset for native text.
 	Confidence *float32 `protobuf:"fixed32,3,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
-	// Index into the page's fonts plus 1; 0 where unknown.
+	// Index into the page's fonts plus 1; 0 where unknown, as for text that is not painted: its font is a stand-in.
 	Font int32 `protobuf:"varint,4,opt,name=font,proto3" json:"font,omitempty"`
-	// Font size in points; 0 where unknown.
+	// Font size in points; 0 where unknown, likewise.
 	Size float32 `protobuf:"fixed32,5,opt,name=size,proto3" json:"size,omitempty"`
 	// Index into the page's links plus 1; 0 where it is none.
 	Link int32 `protobuf:"varint,6,opt,name=link,proto3" json:"link,omitempty"`
