@@ -198,6 +198,20 @@ func (l rulingsAcross) longestBetween(top, bottom float64) (longest ruling) {
 	return longest
 }
 
+// extentBetween returns from where to where lines run between two heights, together; nothing if there is none.
+func (l rulingsAcross) extentBetween(top, bottom float64) (extent span) {
+	for i, r := range l[l.indexAt(top):] {
+		if r.at > bottom {
+			break
+		}
+		if i == 0 {
+			extent = span{r.from, r.to}
+		}
+		extent = span{min(extent.from, r.from), max(extent.to, r.to)}
+	}
+	return extent
+}
+
 // indexAt returns the place of the first line that is no higher than y.
 func (l rulingsAcross) indexAt(y float64) int {
 	i, _ := slices.BinarySearchFunc(l, y, func(r ruling, y float64) int { return cmp.Compare(r.at, y) })

@@ -110,3 +110,40 @@ func TestSectionsInARow(t *testing.T) {
 		t.Errorf("got %d blocks, want 2:\n%s", got, page.Text)
 	}
 }
+
+// TestSpanningHead takes the head of several columns, which a line below it shows, into the table, and no caption.
+func TestSpanningHead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		x     float64      // of the head, which is 50 wide
+		lines [][2]float64 // below the head, from and to
+		want  int          // rows of the table
+	}{
+		{"a line over the figures", 330, [][2]float64{{250, 460}}, 5},
+		{"a line in pieces", 330, [][2]float64{{250, 300}, {325, 385}, {400, 460}}, 5},
+		{"a line over all columns", 330, [][2]float64{{50, 460}}, 4},
+		{"a head that is not in the middle", 250, [][2]float64{{250, 460}}, 4},
+		{"a line over one column", 400, [][2]float64{{400, 460}}, 4},
+		{"no line", 330, nil, 4},
+	} {
+		lines := []*inkstreamv1.Line{at(tt.x, 100, 10, "Year ended")}
+		for i, row := range [][]string{{"", "2025", "2024", "2023"}, {"Revenue", "178", "141", "138"},
+			{"Research", "3,423", "2,532", "1,892"}, {"Sales", "1,136", "876", "680"}} {
+			for k, cell := range row {
+				if cell != "" {
+					lines = append(lines, at([]float64{50, 260, 340, 420}[k], 114+14*float64(i), 10, cell))
+				}
+			}
+		}
+		page := pageOf(lines)
+		for _, l := range tt.lines {
+			page.Rulings = append(page.Rulings, &inkstreamv1.Ruling{Bbox: rect{l[0], 112, l[1], 112.5}.toBox()})
+		}
+		ArrangePage(page)
+		tables := tablesOf(page)
+		if len(tables) != 1 || int(tables[0].GetRows()) != tt.want {
+			t.Errorf("%s: got %v, want one table of %d rows", tt.name, tables, tt.want)
+		}
+	}
+}

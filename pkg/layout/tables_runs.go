@@ -59,7 +59,10 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 	}
 	end = r.extendTail(last, x0, x1)
 	first = i
-	for k := i - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
+	if i > start && r.isSpanningHead(i-1, x0) {
+		first = i - 1
+	}
+	for k := first - 1; k >= start && k >= i-3; k-- { // what stands between the table's top line and its first row
 		if rows[k+1].y0-rows[k].y1 > 1.5*r.em || isHeadingBetween(rows[i], rows[k]) || isProseRow(rows[k], x0, x1) ||
 			k > 0 && r.isListHeading(i, k) {
 			break
@@ -72,6 +75,29 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 		}
 	}
 	return first, end
+}
+
+// isSpanningHead reports whether row k, with text in one place, heads several columns of the table that begins below it
+// and whose left edge is at x0: a line runs between the two, whole or in pieces, over these columns and no others, with
+// the text in the middle of it. A line over all columns closes a caption.
+func (r *tableRuns) isSpanningHead(k int, x0 float64) bool {
+	const margin, room, centred = 1.0, 1.5, 1.5 // ems
+	head, row := r.rows[k], r.rows[k+1]
+	if head.several || row.y0-head.y1 > room*r.em {
+		return false
+	}
+	line := r.across.extentBetween(head.y1-1.5, row.y0+1.5)
+	if line.from < x0+margin*r.em || head.x0 < line.from || head.x1 > line.to ||
+		math.Abs(head.x0+head.x1-line.from-line.to) > 2*centred*r.em {
+		return false
+	}
+	below := 0
+	for _, c := range row.cells {
+		if c.x0 > line.from-margin*r.em && c.x1 < line.to+margin*r.em {
+			below++
+		}
+	}
+	return below >= 2
 }
 
 // continuesCell reports whether a row stands below a cell of a row above, other than the first, and within its column: text of a cell may
