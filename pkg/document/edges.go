@@ -23,9 +23,13 @@ const (
 func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 	top, bottom := e.Height*maxEdgeDistance, e.Height*(1-maxEdgeDistance)
 	var lines []EdgeLine
+	foot := lowestBlock(p)
 	for i, b := range p.GetBlocks() {
 		if b.GetType() == layout.Table || b.GetType() == layout.Figure || len(b.GetBbox()) != 4 {
 			continue
+		}
+		if i == foot && len(b.GetLines()) == 1 && e.Blocks[i].Flags&FlagCentred != 0 { // a page whose text ends early
+			bottom = min(bottom, b.GetBbox()[1])
 		}
 		if box := b.GetBbox(); box[1] > top && box[3] < bottom || e.Blocks[i].Flags&FlagTurned != 0 {
 			continue
@@ -37,6 +41,10 @@ func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 			}
 			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: (box[1] + box[3]) / 2, Words: len(line.GetWords())}
 			l.Key, l.Value, l.Bare = runningLineHash(line)
+			if l.Y < e.Height*(1-maxEdgeDistance) && !l.Top && !l.Bare {
+				continue
+			}
+			l.Numbered = isNumberedHead(line)
 			lines = append(lines, l)
 		}
 	}
@@ -47,6 +55,36 @@ func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 	}
 	e.Edges = append(e.Edges, lines[:min(n, maxEdgeLines)]...)
 	e.Edges = append(e.Edges, lines[max(n, len(lines)-maxEdgeLines):]...)
+}
+
+// lowestBlock returns the index of the block that is nearest to the page's lower edge; -1 if there is none.
+func lowestBlock(p *inkstreamv1.Page) int {
+	lowest, at := float32(0), -1
+	for i, b := range p.GetBlocks() {
+		if box := b.GetBbox(); len(box) == 4 && box[3] > lowest {
+			lowest, at = box[3], i
+		}
+	}
+	return at
+}
+
+// isNumberedHead reports whether a line begins or ends with a page's number in figures that stands apart from its
+// other words.
+func isNumberedHead(line *inkstreamv1.Line) bool {
+	const apart = 2 // heights of the line
+	words := line.GetWords()
+	n := len(words)
+	if n < 2 {
+		return false
+	}
+	height := line.GetBbox()[3] - line.GetBbox()[1]
+	isNumber := func(w *inkstreamv1.Word) bool {
+		return w.GetText() != "" && len(w.GetText()) < 5 && strings.Trim(w.GetText(), "0123456789") == ""
+	}
+	isApart := func(a, b *inkstreamv1.Word) bool {
+		return len(a.GetBbox()) == 4 && len(b.GetBbox()) == 4 && b.GetBbox()[0]-a.GetBbox()[2] > apart*height
+	}
+	return isNumber(words[0]) && isApart(words[0], words[1]) || isNumber(words[n-1]) && isApart(words[n-2], words[n-1])
 }
 
 // runningLineHash returns a hash of a line's text in which every number is the same, the number that it has if there

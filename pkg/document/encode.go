@@ -123,6 +123,9 @@ func (e *Evidence) appendEncoded(b []byte) []byte {
 		if l.Bare {
 			bits |= 2
 		}
+		if l.Numbered {
+			bits |= 4
+		}
 		b = appendUvarints(b, l.Block, l.Line, bits, l.Value, l.Words)
 		b = appendFloats(b, l.Y)
 		b = binary.LittleEndian.AppendUint64(b, l.Key)
@@ -222,7 +225,7 @@ func (e *Evidence) decodeFrom(b []byte) error {
 		l := &e.Edges[i]
 		l.Block, l.Line = u.readInt(), u.readInt()
 		bits := u.readInt()
-		l.Top, l.Bare = bits&1 != 0, bits&2 != 0
+		l.Top, l.Bare, l.Numbered = bits&1 != 0, bits&2 != 0, bits&4 != 0
 		l.Value, l.Words, l.Y = u.readInt(), u.readInt(), u.readFloat()
 		l.Key = u.readUint64()
 	}

@@ -97,6 +97,8 @@ type EdgeLine struct {
 	Value int
 	Bare  bool
 	Words int
+	// Numbered says that it begins or ends with a page's number in figures, which stands apart from its other words.
+	Numbered bool
 }
 
 // blockTypes lists the types of blocks in the order by which they are stored.

@@ -55,7 +55,8 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 				number := l.Bare && countsWithPages(offsets, edgePositionOf(e, l), l.Value-e.Number, len(pages))
 				repeated := heights[runningKeyOf(e, l)]
 				if !number && !isRepeated(repeated, distanceFromEdge(e, l), len(pages)) &&
-					!(i == 0 && usual[edgePositionOf(e, l)] && l.Words <= 12) {
+					!(i == 0 && usual[edgePositionOf(e, l)] && l.Words <= 12) &&
+					!(i == 0 && top && len(pages) == 1 && l.Numbered && e.isPageOfBook(l)) {
 					break
 				}
 				if !number && 2*len(repeated) < len(pages) && e.isHeadingType(l, body) {
@@ -68,6 +69,24 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 	for _, e := range pages {
 		p.pages[e.Number].markRunningBlocks(e)
 	}
+}
+
+// isPageOfBook reports whether the text below a line at the upper edge is part of a longer one: it begins in the middle of
+// a sentence, or ends there. Where a document has no other pages, nothing else tells a running head from a title.
+func (e *Evidence) isPageOfBook(head EdgeLine) bool {
+	var first, last *BlockEvidence
+	for j := range e.Blocks {
+		b := &e.Blocks[j]
+		if j == head.Block || blockTypes[b.Type] != layout.Paragraph || b.Words < 8 || b.Flags&FlagTurned != 0 {
+			continue
+		}
+		if first == nil {
+			first = b
+		}
+		last = b
+	}
+	return first != nil && (first.Flags&FlagLower != 0 || last.Flags&FlagHyphen != 0 ||
+		last.Flags&(FlagFull|FlagSentence|FlagStop) == FlagFull && last.Lines > 2)
 }
 
 // isHeadingType reports whether a line at an edge belongs to what the structure names a heading, in larger type than the

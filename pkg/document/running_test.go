@@ -70,3 +70,59 @@ func TestRepeatedTitles(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadOfLonePage takes a line with a page's number for a running head where a document has no other pages, if the
+// text goes on from a page before or on another.
+func TestHeadOfLonePage(t *testing.T) {
+	t.Parallel()
+	body := func(first, last string) *inkstreamv1.Block {
+		return text(layout.Paragraph, 72, 100, 10, 1, first, "of the land that was seen from there on both sides of the river",
+			"and of the people who lived on it in those days and afterwards", last)
+	}
+	whole := "They went on from there in the morning of the next day."
+	for _, tt := range []struct {
+		name  string
+		head  []string
+		first string
+		last  string
+		want  string
+	}{
+		{"a page that begins in a sentence", []string{"400", "British Husbandry"}, "any had been very small in those years", whole, "header paragraph"},
+		{"a page that ends in a word", []string{"Of Bones", "17"}, "There was more to be said about it", "and nobody could have known how much of it was impor-", "header paragraph"},
+		{"a page that is whole", []string{"Order", "1042"}, "There was more to be said about it", whole, "paragraph paragraph"},
+		{"a number that does not stand apart", []string{"Chapter 400"}, "any had been very small in those years", whole, "paragraph paragraph"},
+	} {
+		head := text(layout.Paragraph, 72, 40, 10, 1, tt.head...)
+		line := head.GetLines()[0]
+		for _, l := range head.GetLines()[1:] { // beside the first
+			for _, w := range l.GetWords() {
+				w.Bbox[0], w.Bbox[1], w.Bbox[2], w.Bbox[3] = w.Bbox[0]+300, line.Bbox[1], w.Bbox[2]+300, line.Bbox[3]
+				line.Words = append(line.Words, w)
+			}
+			line.Bbox[2] = l.GetBbox()[2] + 300
+		}
+		head.Lines = head.Lines[:1]
+		head.Bbox = boundingBox(head.Lines)
+		p := page(1, head, body(tt.first, tt.last))
+		planned(t, nil, p)
+		if got := kinds(p); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestNumberBelowShortPage takes a number in the middle of the page below its last text for the page's, however high up
+// that is.
+func TestNumberBelowShortPage(t *testing.T) {
+	t.Parallel()
+	p := page(1, prose(200), text(layout.Paragraph, 292, 420, 10, 1, "62"))
+	planned(t, nil, p)
+	if got, want := kinds(p), "paragraph page_number"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p = page(1, prose(200), text(layout.Paragraph, 250, 420, 10, 1, "The end of it all"))
+	planned(t, nil, p)
+	if got, want := kinds(p), "paragraph paragraph"; got != want {
+		t.Errorf("other text: got %q, want %q", got, want)
+	}
+}
