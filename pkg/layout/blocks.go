@@ -140,9 +140,10 @@ func (a *aligner) buildBlocks(rows []row, angle int32) []*inkstreamv1.Block {
 			out = append(out, p.table.buildBlock(a.em, angle))
 			continue
 		}
-		lines := make([]*inkstreamv1.Line, len(p.rows))
-		for i := range p.rows {
-			lines[i] = newLine(p.rows[i].wordsInOrder(a.em, rotation(angle)), angle)
+		text := a.moveAsides(p.rows)
+		lines := make([]*inkstreamv1.Line, len(text))
+		for i := range text {
+			lines[i] = newLine(text[i].wordsInOrder(a.em, rotation(angle)), angle)
 		}
 		out = append(out, splitParagraphs(lines, a.em, a.style)...)
 	}
