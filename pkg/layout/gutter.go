@@ -78,7 +78,7 @@ func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at i
 		return false
 	}
 	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||
-		c.areColumnsWithLabels(parts, gaps, at) || c.areContentsColumns(parts[first:at], parts[at:]) ||
+		c.areColumnsWithLabels(parts, gaps, first, at) || c.areContentsColumns(parts[first:at], parts[at:]) ||
 		c.areTablesSideBySide(parts[first:at], parts[at:])
 }
 

@@ -21,17 +21,18 @@ func TestColumnsWithLabels(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		labels [2]string // of questions and of answers
-		indent float64
+		indent float64   // of the text; of the labels, where it is less than 0
 	}{
 		{"letters", [2]string{"Q", "A"}, 20},
 		{"dates", [2]string{"Mar. 16", "Oct. 3"}, 44},
+		{"dates on the right", [2]string{"Mar. 16", "Oct. 30"}, -125},
 	} {
 		var lines []*inkstreamv1.Line
 		for column := range 2 {
-			x, y := 50+float64(column)*(150+tt.indent), 100-5*float64(column)
+			x, y := 50+float64(column)*(150+max(tt.indent, 44)), 100-5*float64(column)
 			for i, answer := range answers {
-				lines = append(lines, at(x, y, 10, tt.labels[i%2]))
-				lines = append(lines, down(x+tt.indent, y, 10, answer...)...)
+				lines = append(lines, at(x+max(0, -tt.indent), y, 10, tt.labels[i%2]))
+				lines = append(lines, down(x+max(0, tt.indent), y, 10, answer...)...)
 				y += 12*float64(len(answer)) + 6
 			}
 		}
