@@ -32,7 +32,7 @@
 //	bend.go       lines that are bent, as on a page that does not lie flat, are straightened: 0.072 to 0.058 on 23 generated scans, whole
 //	              runs of words 0.88 to 0.91
 //	bend_rows.go  what ends bent lines beyond a gap stands on them, and margins tell how far the page was turned besides:
-//	              0.114 to 0.101 on 34 generated scans, whole runs of words 0.84 to 0.85; 0.050 to 0.027 on 22 others
+//	              0.114 to 0.101 on 34 generated scans, whole runs of words 0.84 to 0.85
 //	reader.go     lines that run askew by 0.4 degrees or more are straightened: 0.036 to 0.010; boxes are mapped back to the page as it was
 //	rulings.go    lines are looked for on the straightened page, whether they are a little bowed or not, and bars that were read in their place
 //	              dropped: with them the cells of three ruled tables on generated scans go from 0.18 to 0.87 (F1)
