@@ -22,8 +22,9 @@
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
-// (recognised.go) or goes to and fro between columns (recognised_order.go). Cards in rows are read row by row
-// (recognised_cards.go). Pages that were scanned askew are arranged as if they were straight (skew.go).
+// (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
+// their own go back to their entries (recognised_pages.go). Cards in rows are read row by row (recognised_cards.go).
+// Pages that were scanned askew are arranged as if they were straight (skew.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a large first letter that
 // was set apart from the word that it belongs to (drop_caps.go).
@@ -62,7 +63,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	if in.recognised {
 		defer straightenPage(page, in.lines).restore()
 		joined, parted := joinLinePieces(page), partLineNumbers(page)
-		if joined || parted {
+		if paged := joinPageNumbers(page); paged || joined || parted {
 			in = collectLines(page)
 		}
 	}

@@ -1,0 +1,84 @@
+package layout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// entriesBesideNumbers returns a page whose recogniser read lines, and then the numbers at their ends, each by itself.
+// An empty number is none.
+func entriesBesideNumbers(lines, numbers []string) *inkstreamv1.Page {
+	line := func(text string, x0, y0 float32) *inkstreamv1.Line {
+		l := &inkstreamv1.Line{}
+		for _, word := range strings.Fields(text) {
+			x1 := x0 + 6*float32(len(word))
+			l.Words = append(l.Words, &inkstreamv1.Word{Text: word, Bbox: []float32{x0, y0, x1, y0 + 10}})
+			x0 = x1 + 4
+		}
+		return l
+	}
+	entries := &inkstreamv1.Block{}
+	page := &inkstreamv1.Page{Width: 600, Height: 800, Blocks: []*inkstreamv1.Block{entries}}
+	for i, text := range lines {
+		entries.Lines = append(entries.Lines, line(text, 50, float32(50+14*i)))
+		if numbers[i] != "" {
+			page.Blocks = append(page.Blocks, &inkstreamv1.Block{
+				Lines: []*inkstreamv1.Line{line(numbers[i], float32(520-6*len(numbers[i])), float32(50+14*i))}})
+		}
+	}
+	return page
+}
+
+func TestJoinPageNumbers(t *testing.T) {
+	t.Parallel()
+	entries := []string{"1 Coast and valley", "1.1 Morning between", "the programmes", "1.2 Average member", "2 This tide",
+		"2.1 University", "2.2 Beyond"}
+	prose := []string{"The coast and", "valley of morning", "between the", "programmes average", "member this",
+		"tide of a university", "beyond"}
+	for name, tt := range map[string]struct {
+		lines, numbers []string
+		want           bool
+	}{
+		"contents":           {entries, []string{"3", "8", "", "_17", "29", "29", "37"}, true},
+		"falling numbers":    {entries, []string{"37", "29", "", "28", "17", "8", "3"}, false},
+		"counted lines":      {entries, []string{"1", "2", "3", "4", "5", "6", "7"}, false},
+		"few numbers":        {entries, []string{"3", "8", "", "17", "29", "", "37"}, false},
+		"two smaller ones":   {entries, []string{"3", "1", "8", "17", "12", "29", "37"}, false},
+		"long numbers":       {entries, []string{"403", "4247", "5001", "8153", "8153", "9755", "9831"}, false},
+		"dates beside prose": {prose, []string{"150", "", "162", "163", "170", "188", "201"}, false},
+	} {
+		page := entriesBesideNumbers(tt.lines, tt.numbers)
+		if got := joinPageNumbers(page); got != tt.want {
+			t.Errorf("%s: joined: %v, want %v", name, got, tt.want)
+			continue
+		}
+		if !tt.want {
+			continue
+		}
+		if len(page.GetBlocks()) != 1 {
+			t.Errorf("%s: got %d blocks, want one", name, len(page.GetBlocks()))
+		}
+		for i, l := range page.GetBlocks()[0].GetLines() {
+			var words []string
+			for _, w := range l.GetWords() {
+				words = append(words, w.GetText())
+			}
+			if want := strings.TrimSpace(fmt.Sprint(tt.lines[i], " ", tt.numbers[i])); strings.Join(words, " ") != want {
+				t.Errorf("%s: got the line %q, want %q", name, words, want)
+			}
+		}
+	}
+}
+
+func TestPageNumbersWithoutEntriesStay(t *testing.T) {
+	t.Parallel()
+	lines := []string{"", "", "", "", "", ""}
+	page := entriesBesideNumbers(lines, []string{"3", "8", "17", "29", "37", "50"})
+	page.Blocks = page.Blocks[1:]
+	if joinPageNumbers(page) || len(page.GetBlocks()) != 6 {
+		t.Errorf("got %d blocks, want the 6 numbers as they were", len(page.GetBlocks()))
+	}
+}
