@@ -143,6 +143,9 @@ func (a *aligner) findContinuations(rows []row, asides []aside) (below int) {
 func (a *aligner) goesOnWith(above, next row, right float64) bool {
 	const blank, sized = 0.4, 0.5 // ems, and points
 	words := segmentWords(next.segments)
+	if len(words) == 0 { // a table
+		return false
+	}
 	first := a.style.rotation.rotateRect(rectFromBox(words[0].GetBbox()))
 	if above.x1+blank*a.em+first.width() < right {
 		return false

@@ -136,6 +136,9 @@ func findEntry(number rect, blocks []levelBlock) *levelLine {
 	for i := range blocks {
 		for j := range blocks[i].lines {
 			l := &blocks[i].lines[j]
+			if len(l.line.GetWords()) == 0 { // a number that went to its entry
+				continue
+			}
 			low := min(number.height(), l.height())
 			isLevel := min(number.y1, l.y1)-max(number.y0, l.y0) > 0.5*low
 			if isLevel && l.x1 < number.x0 && (nearest == nil || l.x1 > nearest.x1) {

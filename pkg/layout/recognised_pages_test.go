@@ -73,6 +73,27 @@ func TestJoinPageNumbers(t *testing.T) {
 	}
 }
 
+// TestPageNumbersInTwoColumns has two numbers at the end of each entry, such as those of two editions.
+func TestPageNumbersInTwoColumns(t *testing.T) {
+	t.Parallel()
+	lines := []string{"1 Coast", "1.1 Morning", "1.2 Average", "2 This tide", "2.1 University", "2.2 Beyond"}
+	numbers := []string{"3", "8", "17", "29", "29", "37"}
+	page := entriesBesideNumbers(lines, numbers)
+	for _, b := range entriesBesideNumbers(lines, numbers).GetBlocks()[1:] {
+		for _, w := range b.GetLines()[0].GetWords() {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+50, w.Bbox[2]+50
+		}
+		page.Blocks = append(page.Blocks, b)
+	}
+	page.Blocks = append(page.Blocks[1:], page.Blocks[0]) // numbers come first
+	if !joinPageNumbers(page) || len(page.GetBlocks()) != 1 {
+		t.Fatalf("got %d blocks, want one", len(page.GetBlocks()))
+	}
+	if words := page.GetBlocks()[0].GetLines()[0].GetWords(); len(words) != 4 {
+		t.Errorf("got %d words in the first entry, want its two and both numbers", len(words))
+	}
+}
+
 func TestPageNumbersWithoutEntriesStay(t *testing.T) {
 	t.Parallel()
 	lines := []string{"", "", "", "", "", ""}
