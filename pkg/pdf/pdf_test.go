@@ -55,7 +55,8 @@ func TestNativeTextIsReadWhole(t *testing.T) {
 	}
 }
 
-// checkBoxes looks whether every word lies on the page, within its line, and has a font.
+// checkBoxes looks whether every word lies on the page, within its line, and has a font and a size, or neither, as text
+// that is not painted.
 func checkBoxes(t *testing.T, p *inkstreamv1.Page) {
 	t.Helper()
 	const slack = 6
@@ -73,7 +74,8 @@ func checkBoxes(t *testing.T, p *inkstreamv1.Page) {
 					t.Errorf("page %d: box %v of a word is not within its line's %v", p.GetNumber(), x, in)
 					return
 				}
-				if w.GetFont() < 1 || int(w.GetFont()) > len(p.GetFonts()) || w.GetSize() <= 0 {
+				unpainted := w.GetFont() == 0 && w.GetSize() == 0
+				if !unpainted && (w.GetFont() < 1 || int(w.GetFont()) > len(p.GetFonts()) || w.GetSize() <= 0) {
 					t.Errorf("page %d: a word has font %d of %d, size %v", p.GetNumber(), w.GetFont(), len(p.GetFonts()), w.GetSize())
 					return
 				}
