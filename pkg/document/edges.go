@@ -23,12 +23,13 @@ const (
 func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 	top, bottom := e.Height*maxEdgeDistance, e.Height*(1-maxEdgeDistance)
 	var lines []EdgeLine
-	foot := lowestBlock(p)
+	lowest := lowestBlock(p)
 	for i, b := range p.GetBlocks() {
 		if b.GetType() == layout.Table || b.GetType() == layout.Figure || len(b.GetBbox()) != 4 {
 			continue
 		}
-		if i == foot && len(b.GetLines()) == 1 && e.Blocks[i].Flags&FlagCentred != 0 { // a page whose text ends early
+		bottom := bottom
+		if i == lowest && isNumberBelowText(e, i, b) { // of a page whose text ends early
 			bottom = min(bottom, b.GetBbox()[1])
 		}
 		if box := b.GetBbox(); box[1] > top && box[3] < bottom || e.Blocks[i].Flags&FlagTurned != 0 {
@@ -41,9 +42,6 @@ func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 			}
 			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: (box[1] + box[3]) / 2, Words: len(line.GetWords())}
 			l.Key, l.Value, l.Bare = runningLineHash(line)
-			if l.Y < e.Height*(1-maxEdgeDistance) && !l.Top && !l.Bare {
-				continue
-			}
 			l.Numbered = isNumberedHead(line)
 			lines = append(lines, l)
 		}
@@ -66,6 +64,17 @@ func lowestBlock(p *inkstreamv1.Page) int {
 		}
 	}
 	return at
+}
+
+// isNumberBelowText reports whether a block that is the lowest of its page is a page's number below its text: a year on a
+// title page is none.
+func isNumberBelowText(e *Evidence, i int, b *inkstreamv1.Block) bool {
+	const most, fewest = 999, 40 // number, words on the page
+	if len(b.GetLines()) != 1 || e.Blocks[i].Flags&FlagCentred == 0 || e.Words < fewest {
+		return false
+	}
+	_, value, bare := runningLineHash(b.GetLines()[0])
+	return bare && value <= most
 }
 
 // isNumberedHead reports whether a line begins or ends with a page's number in figures that stands apart from its

@@ -115,14 +115,24 @@ func TestHeadOfLonePage(t *testing.T) {
 // that is.
 func TestNumberBelowShortPage(t *testing.T) {
 	t.Parallel()
-	p := page(1, prose(200), text(layout.Paragraph, 292, 420, 10, 1, "62"))
-	planned(t, nil, p)
-	if got, want := kinds(p), "paragraph page_number"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	p = page(1, prose(200), text(layout.Paragraph, 250, 420, 10, 1, "The end of it all"))
-	planned(t, nil, p)
-	if got, want := kinds(p), "paragraph paragraph"; got != want {
-		t.Errorf("other text: got %q, want %q", got, want)
+	for _, tt := range []struct {
+		name   string
+		blocks []*inkstreamv1.Block
+		want   string
+	}{
+		{"a number", []*inkstreamv1.Block{prose(100), prose(150), text(layout.Paragraph, 292, 420, 10, 1, "62")},
+			"paragraph paragraph page_number"},
+		{"other text", []*inkstreamv1.Block{prose(100), prose(150), text(layout.Paragraph, 250, 420, 10, 1, "The end of it all")},
+			"paragraph paragraph paragraph"},
+		{"a year", []*inkstreamv1.Block{prose(100), prose(150), text(layout.Paragraph, 287, 420, 10, 1, "2024")},
+			"paragraph paragraph paragraph"},
+		{"a title page", []*inkstreamv1.Block{text(layout.Paragraph, 250, 200, 10, 1, "The second part,"),
+			text(layout.Paragraph, 295, 420, 10, 1, "2")}, "paragraph paragraph"},
+	} {
+		p := page(1, tt.blocks...)
+		planned(t, nil, p)
+		if got := kinds(p); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
