@@ -205,15 +205,20 @@ func ScannedBlank() File {
 // leave it.
 func ScanWithTextLayer(sound bool) File {
 	if sound {
-		return makeLayeredScan("scan-with-text-layer.pdf", func(s string, _ *rand.Rand) string { return s })
+		return makeLayeredScan("scan-with-text-layer.pdf", unseenLayer, func(s string, _ *rand.Rand) string { return s })
 	}
-	return makeLayeredScan("scan-with-bad-text-layer.pdf", garbleText)
+	return makeLayeredScan("scan-with-bad-text-layer.pdf", unseenLayer, garbleText)
+}
+
+// ScanOverText returns ScanWithTextLayer's page with a sound layer that is painted, all in one font, under the scan.
+func ScanOverText() File {
+	return makeLayeredScan("scan-over-text.pdf", "%[2]s\n%[1]s", func(s string, _ *rand.Rand) string { return s })
 }
 
 // ScanWithWrongTextLayer returns ScanWithTextLayer's page with a layer that looks like words, in which the given share
 // of the letters, 0 to 1, is wrong.
 func ScanWithWrongTextLayer(share float64) File {
-	return makeLayeredScan("scan-with-wrong-text-layer.pdf", func(s string, rng *rand.Rand) string {
+	return makeLayeredScan("scan-with-wrong-text-layer.pdf", unseenLayer, func(s string, rng *rand.Rand) string {
 		return ReplaceLetters(s, share, rng)
 	})
 }
@@ -235,7 +240,11 @@ func ReplaceLetters(s string, share float64, rng *rand.Rand) string {
 	}, s)
 }
 
-func makeLayeredScan(name string, change func(s string, rng *rand.Rand) string) File {
+// unseenLayer is the content of a page whose text, %[2]s, is not painted over its image, %[1]s.
+const unseenLayer = "%[1]s\n3 Tr\n%[2]s"
+
+// makeLayeredScan returns a scan whose page has a content, and in its layer the text of its runs, changed.
+func makeLayeredScan(name, content string, change func(s string, rng *rand.Rand) string) File {
 	o := ScanOptions{Seed: 57, DPI: 200, JPEG: 85}.withDefaults()
 	w := newPDFWriter()
 	d := newPDFDocument(w)
@@ -246,10 +255,11 @@ func makeLayeredScan(name string, change func(s string, rng *rand.Rand) string) 
 	layer.rules = nil
 	for i := range layer.runs {
 		layer.runs[i].text = change(layer.runs[i].text, rng)
+		layer.runs[i].face = s.runs[0].face
 	}
-	content := fmt.Appendf(nil, "q %s 0 0 %s 0 0 cm /Im1 Do Q\n3 Tr\n%s", formatNumber(s.w), formatNumber(s.h),
-		layer.drawOperators(0, 0, 0))
-	d.addPageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, w.addStream("", content)),
+	scan := fmt.Sprintf("q %s 0 0 %s 0 0 cm /Im1 Do Q", formatNumber(s.w), formatNumber(s.h))
+	operators := fmt.Appendf(nil, content, scan, layer.drawOperators(0, 0, 0))
+	d.addPageWith(fmt.Sprintf("%s /Contents %v", a4Boxes, w.addStream("", operators)),
 		fmt.Sprintf("/XObject << /Im1 %v >>", d.addImage(img, o.JPEG, false)))
 	page := describeNativePage(s, 1)
 	page.Kind, page.ImageText = ScannedPage, page.Text

@@ -184,6 +184,11 @@ func (s *pageReader) readContent(maxObjects int) {
 	if len(text.UnnamedFonts) > 0 {
 		nameFonts(&text, s.drawnFonts())
 	}
+	if s.textUnderScan() && len(text.Fonts) == 1 { // a stand-in: what a watermark lies on has fonts of its own, and several
+		for i := range text.Runs {
+			text.Runs[i].Invisible = true
+		}
+	}
 	if s.mode == wire.Redo {
 		text = s.dropHiddenText(text)
 	}

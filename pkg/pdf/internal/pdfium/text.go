@@ -40,7 +40,7 @@ type Run struct {
 	Column bool
 	// Loose is the box of the run's first character from font ascent to descent.
 	Loose Rect
-	// Invisible says that the text is not painted (render mode 3), as in the text layer of a scan.
+	// Invisible says that the text is not seen, as in the text layer of a scan: it is not painted (render mode 3).
 	Invisible bool
 }
 
