@@ -47,7 +47,7 @@ func joinPageNumbers(page *inkstreamv1.Page) bool {
 	for i, b := range blocks {
 		placed[i] = newLevelBlock(b)
 		for j, l := range placed[i].lines {
-			if value, ok := parsePageNumber(l.line.GetWords()); ok {
+			if value, ok := parseApartNumber(l.line.GetWords()); ok {
 				numbers = append(numbers, apartNumber{rect: l.rect, value: value, block: i, line: j})
 			}
 		}
@@ -72,15 +72,15 @@ func joinPageNumbers(page *inkstreamv1.Page) bool {
 	return true
 }
 
-// parsePageNumber returns the number that a line is. A mark before or behind it is taken for the end of a leader.
-func parsePageNumber(words []*inkstreamv1.Word) (int, bool) {
+// parseApartNumber returns the number that a line is. A mark before or behind it is taken for the end of a leader.
+func parseApartNumber(words []*inkstreamv1.Word) (int, bool) {
 	const most = 3 // digits
 	var text strings.Builder
 	for _, w := range words {
 		text.WriteString(w.GetText())
 	}
-	isMark := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	digits := strings.TrimFunc(text.String(), isMark)
+	isSign := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	digits := strings.TrimFunc(text.String(), isSign)
 	value, err := strconv.Atoi(digits)
 	return value, err == nil && len(digits) <= most
 }
@@ -149,7 +149,7 @@ func findEntry(number rect, blocks []levelBlock) *levelLine {
 	if nearest == nil {
 		return nil
 	}
-	if _, isNumber := parsePageNumber(nearest.line.GetWords()); isNumber {
+	if _, isNumber := parseApartNumber(nearest.line.GetWords()); isNumber {
 		return nil
 	}
 	return nearest

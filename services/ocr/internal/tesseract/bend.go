@@ -15,11 +15,13 @@ const (
 	// steps.
 	maxBendSlope, bendSlopeStep = 0.088, 0.004
 	maxBendRest, bendRestStep   = 0.010, 0.001
-	// minBendLetters is how many letters a page must have, minBendDepth how far its lines must be bent, in
+	// minBendLetters and maxBendLetters are how many letters a page must have, and may have: no print is so dense, and
+	// specks would take their time. minBendDepth is how far its lines must be bent, in
 	// heights of small letters, and minBendGain by how much better than along straight lines the letters must
 	// stand side by side along the bent ones. Of 75 generated scans, the 44 that are not bent came to 0.10 and
 	// 1.003 at most, and 22 of the others to 0.12 and 1.01 and more.
 	minBendLetters            = 300
+	maxBendLetters            = 60_000
 	minBendDepth, minBendGain = 0.12, 1.01
 	// bendTerms is the number of the coefficients of a bend.
 	bendTerms = 4
@@ -85,9 +87,9 @@ func (b bend) lineDepth() float64 {
 
 // measureBend finds out how lines of letters are bent and askew, and by how much better the letters stand side by side
 // along such lines than along straight ones. What counts are the feet of the letters, most of which stand on
-// the line. Where there are too few letters, the gain is 0.
+// the line. Where there are too few letters, or too many, the gain is 0.
 func measureBend(letters []box, height float64) (b bend, gain float64) {
-	if len(letters) < minBendLetters {
+	if len(letters) < minBendLetters || len(letters) > maxBendLetters {
 		return bend{half: 1}, 0
 	}
 	letters = slices.Clone(letters)

@@ -52,6 +52,32 @@ func TestRowsAlignBeyondAGap(t *testing.T) {
 	}
 }
 
+// TestRowsOfDensePage compares the bend of a page by a part of its letters with that by the same lines' letters on a
+// page that has few.
+func TestRowsOfDensePage(t *testing.T) {
+	t.Parallel()
+	down := func(x float64) float64 { return 24 * math.Sin(math.Pi*(x/1200+0.3)) }
+	letters := bentLetters(down, 0)
+	b, _ := measureBend(letters, testLetter)
+	b.coefficients[1] += 0.2 * testLetter
+	few := b.alignRows(letters, testLetter)
+	var dense []box
+	for i := range 11 { // pages below each other
+		for _, l := range letters {
+			dense = append(dense, box{l[0], l[1] + 1300*i, l[2], l[3] + 1300*i})
+		}
+	}
+	if len(dense) < 2*maxRowLetters {
+		t.Fatalf("%d letters are no dense page", len(dense))
+	}
+	many := b.alignRows(dense, testLetter)
+	for x := 150.0; x < 1150; x += 50 {
+		if off := math.Abs(many.downAt(x) - few.downAt(x) - many.downAt(650) + few.downAt(650)); off > testLetter/8 {
+			t.Errorf("at %.0f: %.1f pixels off", x, off)
+		}
+	}
+}
+
 func TestMarginsTellTurnFromBend(t *testing.T) {
 	t.Parallel()
 	const slope = 0.03
