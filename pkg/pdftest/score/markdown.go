@@ -22,6 +22,13 @@ type Markdown struct {
 	Text     string
 	Headings []Heading
 	Tables   []Grid
+	Blocks   []Block
+}
+
+// Block is a heading, a paragraph, an entry of a list, or a piece of code.
+type Block struct {
+	Code bool
+	Text string
 }
 
 // Heading is a heading with its level, from 1.
@@ -79,11 +86,11 @@ func (r *markdownReader) readBlock(n ast.Node) {
 	case *ast.Heading:
 		h := Heading{Level: n.Level, Text: r.inlineText(n)}
 		r.doc.Headings = append(r.doc.Headings, h)
-		r.writeLine(h.Text)
+		r.addBlock(Block{Text: h.Text})
 	case *ast.Paragraph, *ast.TextBlock:
-		r.writeLine(r.inlineText(n))
+		r.addBlock(Block{Text: r.inlineText(n)})
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
-		r.writeLine(strings.TrimRight(r.rawLines(n), "\n"))
+		r.addBlock(Block{Code: true, Text: strings.TrimRight(r.rawLines(n), "\n")})
 	case *ast.HTMLBlock:
 		r.readHTML(r.rawLines(n))
 	case *extast.Table:
@@ -100,6 +107,11 @@ func (r *markdownReader) readBlock(n ast.Node) {
 	default:
 		r.readBlocks(n)
 	}
+}
+
+func (r *markdownReader) addBlock(b Block) {
+	r.doc.Blocks = append(r.doc.Blocks, b)
+	r.writeLine(b.Text)
 }
 
 func (r *markdownReader) writeLine(line string) {

@@ -28,12 +28,17 @@ var leaderDots = regexp.MustCompile(`(?:[.·…]\s*){4,}`)
 
 // listRuns returns the runs of a text. Where a word begins, a run begins.
 func listRuns(text string) []string {
-	words := SplitWords(leaderDots.ReplaceAllString(NormaliseText(text, Options{Lenient: true}), " "))
+	words := splitRunWords(text)
 	var out []string
 	for i := 0; i+runLength <= len(words); i++ {
 		out = append(out, strings.Join(words[i:i+runLength], " "))
 	}
 	return out
+}
+
+// splitRunWords returns the words of a text that runs are made of.
+func splitRunWords(text string) []string {
+	return SplitWords(leaderDots.ReplaceAllString(NormaliseText(text, Options{Lenient: true}), " "))
 }
 
 // ParagraphRuns says what of a paragraph was read.

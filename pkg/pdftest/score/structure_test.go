@@ -99,21 +99,25 @@ func TestParseMarkdown(t *testing.T) {
 	}{
 		{"nothing", "", Markdown{}},
 		{"headings", "# One\n\ntext\n\n### 1.1  Two\\_words ###\n", Markdown{
-			Text: "One\ntext\n1.1  Two_words", Headings: []Heading{{1, "One"}, {3, "1.1  Two_words"}}}},
-		{"no heading", "#tag and a # b\n", Markdown{Text: "#tag and a # b"}},
+			Text: "One\ntext\n1.1  Two_words", Headings: []Heading{{1, "One"}, {3, "1.1  Two_words"}},
+			Blocks: []Block{{Text: "One"}, {Text: "text"}, {Text: "1.1  Two_words"}}}},
+		{"no heading", "#tag and a # b\n", Markdown{Text: "#tag and a # b", Blocks: []Block{{Text: "#tag and a # b"}}}},
 		{"lists and marks",
 			"- **bold** and *thin*\n  * `code` of [a link](http://x.y/z)\n2. second ![alt](images/1-1.png)\n\n---\n", Markdown{
-				Text: "bold and thin\ncode of a link\n2. second"}},
-		{"snake_case stays", "a_b_c and 2 * 3 * 4\n", Markdown{Text: "a_b_c and 2 * 3 * 4"}},
-		{"stars inside a word are marks", "2*3*4 and 2\\*3\\*4\n", Markdown{Text: "234 and 2*3*4"}},
-		{"comments go", "a <!-- image\n--> b\n", Markdown{Text: "a  b"}},
-		{"entities and escapes", "a &lt; b \\| c\n", Markdown{Text: "a < b | c"}},
-		{"code is no heading", "```sh\n# not a heading\n```\n", Markdown{Text: "# not a heading"}},
+				Text: "bold and thin\ncode of a link\n2. second", Blocks: []Block{{Text: "bold and thin"}, {Text: "code of a link"}, {Text: "second"}}}},
+		{"snake_case stays", "a_b_c and 2 * 3 * 4\n", Markdown{Text: "a_b_c and 2 * 3 * 4", Blocks: []Block{{Text: "a_b_c and 2 * 3 * 4"}}}},
+		{"stars inside a word are marks", "2*3*4 and 2\\*3\\*4\n", Markdown{Text: "234 and 2*3*4", Blocks: []Block{{Text: "234 and 2*3*4"}}}},
+		{"comments go", "a <!-- image\n--> b\n", Markdown{Text: "a  b", Blocks: []Block{{Text: "a  b"}}}},
+		{"entities and escapes", "a &lt; b \\| c\n", Markdown{Text: "a < b | c", Blocks: []Block{{Text: "a < b | c"}}}},
+		{"code is no heading", "```sh\n# not a heading\n```\n", Markdown{
+			Text: "# not a heading", Blocks: []Block{{Code: true, Text: "# not a heading"}}}},
 		{"pipe table", "before\n\n| A | B \\| C |\n| :- | -: |\n| 1 |  |\n| **2** | x |\n\nafter\n", Markdown{
-			Text: "before\nA B | C\n1\n2 x\nafter", Tables: []Grid{{{"A", "B | C"}, {"1", ""}, {"2", "x"}}}}},
+			Text: "before\nA B | C\n1\n2 x\nafter", Tables: []Grid{{{"A", "B | C"}, {"1", ""}, {"2", "x"}}},
+			Blocks: []Block{{Text: "before"}, {Text: "after"}}}},
 		{"table in HTML with spans",
 			"<table><tr><th rowspan=\"2\">A</th><th colspan=2>B &amp; C</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>\nx\n", Markdown{
-				Text: "A B & C\n1 2 3\nx", Tables: []Grid{{{"A", "B & C", ""}, {"", "1", "2 3"}}}}},
+				Text: "A B & C\n1 2 3\nx", Tables: []Grid{{{"A", "B & C", ""}, {"", "1", "2 3"}}},
+				Blocks: []Block{{Text: "x"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ type reading struct {
 	structured bool
 	tables     []score.PlacedTable
 	headings   []score.Heading
+	blocks     []score.Block
 }
 
 // figures are what is measured of documents, as sums.
@@ -27,6 +28,7 @@ type figures struct {
 	ruled, plain              score.Cells
 	headings                  float64
 	headed                    int // documents with headings
+	parted, paragraphs        int // paragraphs of Markdown that are not one block, of how many
 	charEdits, chars          int
 	wordEdits, words, misread int
 	errorRates                float64 // of the documents
@@ -35,7 +37,8 @@ type figures struct {
 func (f figures) add(g figures) figures {
 	return figures{f.documents + g.documents, f.inOrder + g.inOrder, f.whole + g.whole, f.runs + g.runs, f.pairs + g.pairs,
 		f.ordered + g.ordered, f.structured + g.structured, f.tablesRight + g.tablesRight, f.falseTables + g.falseTables,
-		f.ruled.Add(g.ruled), f.plain.Add(g.plain), f.headings + g.headings, f.headed + g.headed, f.charEdits + g.charEdits,
+		f.ruled.Add(g.ruled), f.plain.Add(g.plain), f.headings + g.headings, f.headed + g.headed, f.parted + g.parted,
+		f.paragraphs + g.paragraphs, f.charEdits + g.charEdits,
 		f.chars + g.chars, f.wordEdits + g.wordEdits, f.words + g.words, f.misread + g.misread, f.errorRates + g.errorRates}
 }
 
@@ -56,6 +59,9 @@ func (f figures) meanErrorRate() float64 {
 func (f figures) misreadShare() float64 { return float64(f.misread) / float64(max(1, f.words)) }
 func (f figures) headingF1() float64    { return f.headings / float64(max(1, f.headed)) }
 
+// oneBlockShare is the share of the paragraphs that are one block of the Markdown.
+func (f figures) oneBlockShare() float64 { return 1 - float64(f.parted)/float64(max(1, f.paragraphs)) }
+
 // merit orders documents from the worst read.
 func (f figures) merit() float64 {
 	return f.wholeShare() + f.orderShare() - float64(f.falseTables)*0.5 + float64(f.tablesRight)*0.2
@@ -66,7 +72,8 @@ func (d *generatedDocument) readOwn() (reading, error) {
 	r := reading{structured: true}
 	r.text, _ = d.readArtifact("text.txt") // what is not there was not read
 	markdown, _ := d.readArtifact("document.md")
-	r.headings = score.ParseMarkdown(markdown).Headings
+	parsed := score.ParseMarkdown(markdown)
+	r.headings, r.blocks = parsed.Headings, parsed.Blocks
 	var err error
 	r.tables, err = d.readTables()
 	return r, err
@@ -115,8 +122,25 @@ func measureReading(truth *pagegen.Document, r reading) figures {
 		f.structured = 1
 		f.measureTables(truth, r.tables)
 		f.measureHeadings(truth, r.headings)
+		f.measureBlocks(truth, r.blocks)
 	}
 	return f
+}
+
+// measureBlocks counts the paragraphs that are not one block of the Markdown.
+func (f *figures) measureBlocks(truth *pagegen.Document, got []score.Block) {
+	index := score.NewBlockIndex(got)
+	for _, b := range truth.Blocks {
+		if b.Kind != pagegen.KindParagraph || len(b.Marked) > 0 {
+			continue
+		}
+		if one, judged := index.IsOneBlock(b.Text); judged {
+			f.paragraphs++
+			if !one {
+				f.parted++
+			}
+		}
+	}
 }
 
 // measureTables counts the tables and compares their cells.

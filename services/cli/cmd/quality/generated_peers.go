@@ -137,7 +137,7 @@ func readPeerFiles(path, ending string) (reading, error) {
 		return r, nil //nolint:nilerr // the peer writes none
 	}
 	parsed := score.ParseMarkdown(string(markdown))
-	r.structured, r.headings = true, parsed.Headings
+	r.structured, r.headings, r.blocks = true, parsed.Headings, parsed.Blocks
 	for _, grid := range parsed.Tables {
 		r.tables = append(r.tables, score.PlacedTable{Grid: grid})
 	}

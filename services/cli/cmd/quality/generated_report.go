@@ -55,6 +55,7 @@ func summariseDigital(label string, all map[string]figures, byFamily map[string]
 	add("cell F1, ruled tables", ours.ruled.F1(), beside(func(f figures) float64 { return f.ruled.F1() }), "≥ 0.95", ours.ruled.F1() >= 0.95)
 	add("cell F1, half-ruled and plain tables", ours.plain.F1(), beside(func(f figures) float64 { return f.plain.F1() }), "≥ 0.90", ours.plain.F1() >= 0.9)
 	add("heading F1", ours.headingF1(), beside(figures.headingF1), "≥ 0.90", ours.headingF1() >= 0.9)
+	add("paragraphs that are one block of Markdown", ours.oneBlockShare(), beside(figures.oneBlockShare), "≥ 0.98", ours.oneBlockShare() >= 0.98)
 	behind := 0
 	for _, by := range byFamily {
 		if value, _, found := bestPeer(by, figures.wholeShare); found && by["Inkstream"].wholeShare() < value-0.01 {
@@ -79,6 +80,7 @@ func (s *generatedSet) summariseScans() []summaryFigure {
 		{s.label + ", scans: mean character error", formatRatio(own.meanErrorRate()), formatRatio(peer.meanErrorRate()) + " tesseract", "≤ 0.9 × tesseract",
 			peer.documents > 0 && ofPeer <= 0.9},
 		{s.label + ", scans: character error, all characters", formatRatio(own.errorRate()), formatRatio(peer.errorRate()) + " tesseract", "", false},
+		{s.label + ", scans: paragraphs that are one block of Markdown", formatRatio(own.oneBlockShare()), absent, "", false},
 		{s.label + ", scans: worse than tesseract by more than 0.05", fmt.Sprint(worse), absent, "0", worse == 0},
 	}
 }
@@ -98,7 +100,7 @@ func (s *generatedSet) tabulate() []reportTable {
 	_, byFamily := s.sumFigures(false, "")
 	readers := []string{"Inkstream", "OpenDataLoader", "pdftotext", "mutool", "LiteParse"}
 	digital := reportTable{title: "Born-digital by family, whole paragraphs, " + s.label,
-		columns: append(append([]string{"Family", "Documents"}, readers...), "Order", "In order", "Tables right", "False tables", "Cells", "Headings")}
+		columns: append(append([]string{"Family", "Documents"}, readers...), "Order", "In order", "Tables right", "False tables", "Cells", "Headings", "One block")}
 	for _, family := range slices.Sorted(maps.Keys(byFamily)) {
 		ours := byFamily[family]["Inkstream"]
 		row := []string{family, fmt.Sprint(ours.documents)}
@@ -106,7 +108,7 @@ func (s *generatedSet) tabulate() []reportTable {
 			row = append(row, formatShare(byFamily[family], name, figures.wholeShare))
 		}
 		digital.addRow(append(row, formatRatio(ours.orderShare()), fmt.Sprint(ours.inOrder), fmt.Sprint(ours.tablesRight), fmt.Sprint(ours.falseTables),
-			formatCells(ours.ruled.Add(ours.plain)), formatRatio(ours.headingF1()))...)
+			formatCells(ours.ruled.Add(ours.plain)), formatRatio(ours.headingF1()), formatRatio(ours.oneBlockShare()))...)
 	}
 	_, scanned := s.sumFigures(true, "")
 	readers = []string{"Inkstream", "tesseract", "OCRmyPDF"}

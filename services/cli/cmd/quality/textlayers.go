@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +33,8 @@ type layeredScan struct {
 	truth  *pagegen.Document
 	damage float64
 	layer  string // the layer's text
+	// madeByPeer says that OCRmyPDF recognised the scan.
+	madeByPeer bool
 }
 
 // scoreTextLayers measures of which scans the text layer is believed.
@@ -42,6 +47,9 @@ func scoreTextLayers(ctx context.Context, b *qualityRun) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
+	if scans, err = b.addPeerLayers(ctx, scans); err != nil {
+		return section{}, err
+	}
 	samples := make([]*sample, len(scans))
 	for i, s := range scans {
 		samples[i] = s.sample
@@ -51,7 +59,8 @@ func scoreTextLayers(ctx context.Context, b *qualityRun) (section, error) {
 	}
 	sec := section{method: fmt.Sprintf("%d generated documents, fresh seeds from %d, as scans degraded at random, with a text layer of which a share of the "+
 		"letters is wrong. With ocr=auto the layer is held against the ink. Read anew: the share of the pages. F1 of the words, regardless of order, "+
-		"against what the page says: of the layer, of what comes out, and of the same scan read without a layer.", layeredDocuments, seed)}
+		"against what the page says: of the layer, of what comes out, and of the same scan read without a layer. Markdown: the same scans "+
+		"without a layer, with a sound one, and as OCRmyPDF makes them searchable.", layeredDocuments, seed)}
 	table := reportTable{title: "Text layers by damage", columns: []string{"Wrong letters", "Pages", "Read anew", "Agreement, mean", "F1 of the layer",
 		"F1 of what comes out", "F1 read without a layer"}}
 	bare, _ := measureLayers(scans, -1)
@@ -66,7 +75,90 @@ func scoreTextLayers(ctx context.Context, b *qualityRun) (section, error) {
 		}
 	}
 	sec.tables = []reportTable{table}
-	return sec, nil
+	return sec, compareLayerMarkdown(scans, &sec)
+}
+
+// compareLayerMarkdown measures the Markdown of scans without a layer, with a sound one, and with that of OCRmyPDF.
+func compareLayerMarkdown(scans []*layeredScan, sec *section) error {
+	table := reportTable{title: "Markdown of scans with text layers", columns: []string{"Layer", "Documents", "Whole paragraphs",
+		"Paragraphs that are one block", "Code that is none", "Documents with false tables", "Headings"}}
+	for _, kind := range []struct {
+		name string
+		has  func(*layeredScan) bool
+	}{
+		{"none", func(s *layeredScan) bool { return s.damage < 0 && !s.madeByPeer }},
+		{"sound", func(s *layeredScan) bool { return s.damage == 0 }},
+		{"OCRmyPDF", func(s *layeredScan) bool { return s.madeByPeer }},
+	} {
+		var sum figures
+		code := 0
+		for _, s := range scans {
+			if !kind.has(s) {
+				continue
+			}
+			d := generatedDocument{sample: s.sample, truth: s.truth}
+			r, err := d.readOwn()
+			if err != nil {
+				return err
+			}
+			sum = sum.add(measureReading(s.truth, r))
+			code += countFalseCode(s.truth, r.blocks)
+		}
+		table.addRow(kind.name, fmt.Sprint(sum.documents), formatRatio(sum.wholeShare()), formatRatio(sum.oneBlockShare()), fmt.Sprint(code),
+			fmt.Sprint(sum.falseTables), formatRatio(sum.headingF1()))
+		if kind.name == "OCRmyPDF" && sum.documents > 0 {
+			sec.summary = append(sec.summary,
+				summaryFigure{"scans with OCRmyPDF's layer: pieces of code in Markdown that are none", fmt.Sprint(code), absent, "0", code == 0},
+				summaryFigure{"scans with OCRmyPDF's layer: paragraphs that are one block of Markdown", formatRatio(sum.oneBlockShare()), absent, "", false})
+		}
+	}
+	sec.tables = append(sec.tables, table)
+	return nil
+}
+
+// countFalseCode counts the pieces of code in a document that has none.
+func countFalseCode(truth *pagegen.Document, blocks []score.Block) int {
+	if slices.ContainsFunc(truth.Blocks, func(b pagegen.Block) bool { return b.Kind == pagegen.KindCode }) {
+		return 0
+	}
+	n := 0
+	for _, b := range blocks {
+		if b.Code {
+			n++
+		}
+	}
+	return n
+}
+
+// addPeerLayers appends the scans without a layer as OCRmyPDF makes them searchable, where it is installed.
+func (b *qualityRun) addPeerLayers(ctx context.Context, scans []*layeredScan) ([]*layeredScan, error) {
+	if !b.peers.areInstalled("ocrmypdf") {
+		return scans, nil
+	}
+	out := scans
+	for _, s := range scans {
+		if s.damage >= 0 {
+			continue
+		}
+		made, err := b.peers.runOCRmyPDF(ctx, s.CorpusFile, s.truth.Language)
+		if errors.Is(err, errPeer) {
+			continue // a peer that fails has no layer to be read
+		}
+		if err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(filepath.Join(made, "out.pdf"))
+		if err != nil {
+			return nil, err
+		}
+		layered, err := b.keepLayer(strings.TrimSuffix(filepath.Base(s.Path), ".pdf")+"-ocrmypdf.pdf", s.truth, data)
+		if err != nil {
+			return nil, err
+		}
+		layered.damage, layered.madeByPeer = -1, true
+		out = append(out, layered)
+	}
+	return out, nil
 }
 
 // layerFigures is what came of the layers of one damage.
@@ -76,7 +168,7 @@ func measureLayers(scans []*layeredScan, damage float64) (layerFigures, []string
 	var pages, anew, kept int
 	var agreement, layer, out, n float64
 	for _, s := range scans {
-		if s.damage != damage {
+		if s.damage != damage || s.madeByPeer {
 			continue
 		}
 		n++
@@ -109,14 +201,14 @@ func measureLayers(scans []*layeredScan, damage float64) (layerFigures, []string
 
 // makeLayeredScans makes every scan with every damage, and without a layer.
 func (b *qualityRun) makeLayeredScans(ctx context.Context, seed uint64) ([]*layeredScan, error) {
-	dir := filepath.Join(b.tempDir, "layers")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(b.layerDir(), 0o755); err != nil {
 		return nil, err
 	}
 	var generator pagegen.Generator
 	defer generator.Close()
 	var scans []*layeredScan
 	families := pagegen.Families()
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(families), func(i, j int) { families[i], families[j] = families[j], families[i] })
 	for i := 0; len(scans) < layeredDocuments*(len(layerDamage)+1); i++ {
 		made, err := generator.Make(ctx, families[i%len(families)], seed+uint64(i/len(families)))
 		if err != nil {
@@ -132,7 +224,7 @@ func (b *qualityRun) makeLayeredScans(ctx context.Context, seed uint64) ([]*laye
 			return nil, err
 		}
 		for _, damage := range append([]float64{-1}, layerDamage...) {
-			s, err := b.keepLayeredScan(ctx, dir, made, recipe, sheets, damage)
+			s, err := b.keepLayeredScan(ctx, made, recipe, sheets, damage)
 			if err != nil {
 				return nil, err
 			}
@@ -142,7 +234,7 @@ func (b *qualityRun) makeLayeredScans(ctx context.Context, seed uint64) ([]*laye
 	return scans, nil
 }
 
-func (b *qualityRun) keepLayeredScan(ctx context.Context, dir string, made *pagegen.Made, recipe pagegen.ScanRecipe,
+func (b *qualityRun) keepLayeredScan(ctx context.Context, made *pagegen.Made, recipe pagegen.ScanRecipe,
 	sheets []pdftest.ScannedSheet, damage float64) (*layeredScan, error) {
 	var layer []string
 	if damage >= 0 {
@@ -155,14 +247,23 @@ func (b *qualityRun) keepLayeredScan(ctx context.Context, dir string, made *page
 			}
 		}
 	}
-	data := pdftest.EncodeSheets(sheets)
-	name := fmt.Sprintf("%s-%.0f.pdf", made.Truth.Name, 100*damage)
-	path := filepath.Join(dir, name)
+	s, err := b.keepLayer(fmt.Sprintf("%s-%.0f.pdf", made.Truth.Name, 100*damage), made.Truth, pdftest.EncodeSheets(sheets))
+	if err != nil {
+		return nil, err
+	}
+	s.damage, s.layer = damage, strings.Join(layer, " ")
+	return s, nil
+}
+
+// keepLayer writes the file of a scan.
+func (b *qualityRun) keepLayer(name string, truth *pagegen.Document, data []byte) (*layeredScan, error) {
+	path := filepath.Join(b.layerDir(), name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		return nil, err
 	}
 	digest := sha256.Sum256(data)
-	f := pdftest.CorpusFile{Path: "layers/" + name, Abs: path, SHA256: hex.EncodeToString(digest[:]), Tags: []string{"lang-" + made.Truth.Language}}
-	return &layeredScan{sample: &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, "layers", name)}, truth: made.Truth, damage: damage,
-		layer: strings.Join(layer, " ")}, nil
+	f := pdftest.CorpusFile{Path: "layers/" + name, Abs: path, SHA256: hex.EncodeToString(digest[:]), Tags: []string{"lang-" + truth.Language}}
+	return &layeredScan{sample: &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, "layers", name), allArtifacts: true}, truth: truth}, nil
 }
+
+func (b *qualityRun) layerDir() string { return filepath.Join(b.tempDir, "layers") }
