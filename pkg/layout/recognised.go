@@ -138,7 +138,7 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 		}
 		out = append(out, text...)
 	}
-	return out
+	return joinPartedParagraphs(out, arranged, turn)
 }
 
 // readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words parts, or a few over

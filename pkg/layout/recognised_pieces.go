@@ -14,6 +14,9 @@ const (
 	// maxPieceGap is how far a piece may stand from the rest of its line, in heights of the line: a price at the end
 	// of a line stands far.
 	maxPieceGap = 20
+	// maxWordBlank is how far a piece of more words may stand from the rest of its line, in heights of the line: as far
+	// as words of a line stand from one another.
+	maxWordBlank = 0.7
 )
 
 // joinLinePieces puts pieces of lines that a recogniser took for blocks of their own back into their lines, and
@@ -33,7 +36,7 @@ func joinLinePieces(page *inkstreamv1.Page) bool {
 	joined := false
 	for i := range placed {
 		piece := &placed[i]
-		if len(piece.lines) != 1 || len(piece.lines[0].line.GetWords()) > maxPieceWords {
+		if len(piece.lines) != 1 {
 			continue
 		}
 		if of, at, found := findLineOfPiece(placed, i); found {
@@ -86,11 +89,12 @@ func newLevelBlock(b *inkstreamv1.Block) levelBlock {
 // findLineOfPiece returns the line that a block of one line is a piece of: its block and its place there.
 func findLineOfPiece(blocks []levelBlock, piece int) (block, line int, found bool) {
 	p := blocks[piece].rect
+	long := len(blocks[piece].lines[0].line.GetWords()) > maxPieceWords
 	nearest := math.Inf(1)
 	for i := range blocks {
 		for j, l := range blocks[i].lines {
 			gap := spanDistance(p.x0, p.x1, l.x0, l.x1)
-			if i == piece || gap >= nearest || !p.standsOnLine(l.rect) {
+			if i == piece || gap >= nearest || !p.standsOnLine(l.rect) || long && (gap > maxWordBlank*l.height() || !blocks[i].holdsPiece(p)) {
 				continue
 			}
 			spans := func(a levelBlock) bool { return a.spansPieces(l.rect, p) }

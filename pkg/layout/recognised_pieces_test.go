@@ -18,7 +18,9 @@ func TestPiecesOfLinesGoBack(t *testing.T) {
 	entry := down(40, 100, 10, "Lamps of glass and brass for rooms and", "for ships, with wicks and two cans of oil,", "made in the works by the river.")
 	price := []*inkstreamv1.Line{at(210, 74, 10, "29.41")}
 	other := down(300, 62, 10, columnText(8)...)
-	torn := down(40, 200, 10, "The council met on Tuesday and agreed", "after", "close the bridge for repairs in autumn")
+	newTorn := func() []*inkstreamv1.Line {
+		return down(40, 200, 10, "The council met on Tuesday and agreed", "after", "close the bridge for repairs in autumn")
+	}
 	rest := []*inkstreamv1.Line{at(120, 212, 10, "a debate")}
 	for _, tt := range []struct {
 		name         string
@@ -26,7 +28,8 @@ func TestPiecesOfLinesGoBack(t *testing.T) {
 		joined, want string
 	}{
 		{"a price", [][]*inkstreamv1.Line{second, entry, price, other}, "No. 4711 29.41", "brass for rooms"},
-		{"the end of a justified line", [][]*inkstreamv1.Line{torn, rest, other}, "after a debate", "close the bridge"},
+		{"the end of a justified line", [][]*inkstreamv1.Line{newTorn(), rest, other}, "after a debate", "close the bridge"},
+		{"a half of a line", [][]*inkstreamv1.Line{{at(68, 212, 10, "a debate of three hours")}, newTorn()}, "after a debate of three hours", "close the bridge"},
 		{"a note beside a column", [][]*inkstreamv1.Line{entry, {at(270, 112, 10, "Note")}, other}, "Note", "cans of oil,\n"},
 	} {
 		p := recognised(tt.blocks...)
