@@ -2,6 +2,7 @@ package document
 
 import (
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -75,6 +76,7 @@ const (
 	FlagInitial                      // a capital alone, with which the text below begins
 	FlagPrice                        // one line that ends with a figure that stands apart, as a price does
 	FlagMidColumn                    // one line in the middle of the block above or below it, which is wider
+	FlagDoubtful                     // recognised, and hardly a letter for sure: a drawing, a signature or a stamp rather than text
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -187,6 +189,10 @@ const maxKeyWords = 40
 // wrong tag.
 const maxHeadingLetters = 400
 
+// minSureness is the mean confidence of its letters, from 0 to 1, below which recognised text is doubtful. On scans of
+// letters, magazines and reports what was read out of drawings and signatures has 0.05 to 0.57, headings have more.
+const minSureness = 0.6
+
 // countSizes counts the characters of a block by type size. Those of code and of drawings do not tell the body's.
 func (o *observer) countSizes(kind string, sizes map[int]int) {
 	into := o.e.Sizes
@@ -227,7 +233,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	}
 	sizes := map[int]int{}
 	bold, letters, lower, upper, recognised := true, 0, 0, 0, false
-	characters := 0
+	characters, sure := 0, 0.0
 	var style *inkstreamv1.Word
 	for _, line := range b.GetLines() {
 		if line.GetAngle() != o.dominantAngle {
@@ -251,9 +257,12 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 				bold = bold && o.isBold(w)
 			}
 			recognised = recognised || w.Confidence != nil
+			sure += float64(w.GetConfidence()) * float64(utf8.RuneCountInString(w.GetText()))
 		}
 	}
-	out.Size = mostFrequent(sizes)
+	if out.Size = mostFrequent(sizes); recognised {
+		out.Size = medianSize(sizes)
+	}
 	o.countSizes(b.GetType(), sizes)
 	o.e.Words += out.Words
 	if b.GetLanguage() != "" {
@@ -267,6 +276,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	set(FlagBold, bold && letters > 0)
 	set(FlagCaps, upper > 1 && lower == 0)
 	set(FlagRecognised, recognised)
+	set(FlagDoubtful, recognised && sure < minSureness*float64(characters))
 	set(FlagLong, characters > maxHeadingLetters)
 	set(FlagPrice, endsWithPrice(b.GetLines(), 1.5*float32(out.Size)/4))
 	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
@@ -477,6 +487,21 @@ func mostFrequent(counts map[int]int) int {
 		}
 	}
 	return best
+}
+
+// medianSize returns the size that half of the characters do not exceed. Heights of recognised words vary with their
+// letters, so that none of them is frequent.
+func medianSize(counts map[int]int) int {
+	all, seen := 0, 0
+	for _, n := range counts {
+		all += n
+	}
+	for _, size := range slices.Sorted(maps.Keys(counts)) {
+		if seen += counts[size]; 2*seen >= all {
+			return size
+		}
+	}
+	return 0
 }
 
 func hash32(s string) uint32 {

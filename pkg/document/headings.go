@@ -38,7 +38,7 @@ func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEnt
 	for i, e := range pages {
 		pageBody, pictured := body, isMostlyNative(e)
 		if isRecognisedPage(e) {
-			pageBody = mostFrequent(e.Sizes)
+			pageBody = medianSize(e.Sizes)
 		}
 		contents := isContentsPage(e)
 		for j := range e.Blocks {
@@ -226,7 +226,8 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	}
 	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly
 		const inCapitals = FlagCaps | FlagMidColumn
-		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && (5*b.Size >= 7*body || b.Flags&inCapitals == inCapitals)
+		large := 5*b.Size >= 7*body && b.Flags&FlagDoubtful == 0
+		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && (large || b.Flags&inCapitals == inCapitals)
 	}
 	ratio := float64(b.Size) / float64(body)
 	item := blockTypes[b.Type] == layout.ListItem && b.Depth == 0

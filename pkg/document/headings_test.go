@@ -204,3 +204,34 @@ func TestHeadingAfterTitlePage(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestRecognisedHeadings makes headings of large text that was recognised for sure: not of what was read out of a
+// drawing, and not of a line of the body in which a bracket or the mark of a note is higher than the words.
+func TestRecognisedHeadings(t *testing.T) {
+	t.Parallel()
+	doubtful := read(text(layout.Paragraph, 72, 60, 18, 0, "Yedh Lye"))
+	for _, w := range doubtful.GetLines()[0].GetWords() {
+		w.Confidence = proto.Float32(0.4)
+	}
+	marked := read(text(layout.Paragraph, 72, 60, 10, 0, "and what they have read of [1992-1997,2001] in their books so far"))
+	for i, w := range marked.GetLines()[0].GetWords() {
+		w.Size = 0
+		w.Bbox[1] += float32(i%4) / 2 // as high as its letters
+	}
+	marked.GetLines()[0].GetWords()[6].Bbox[1] -= 9
+	for _, tt := range []struct {
+		name, want string
+		first      *inkstreamv1.Block
+	}{
+		{"large", "heading1", read(text(layout.Paragraph, 72, 60, 18, 0, "The Pears of Autumn"))},
+		{"doubtful", "paragraph", doubtful},
+		{"higher words", "paragraph", marked},
+	} {
+		pg := page(1, tt.first, read(prose(100)), read(prose(130)), read(prose(160)))
+		pg.Outcome = "recognised"
+		planned(t, nil, pg).ApplyTo(pg)
+		if got := strings.Fields(kinds(pg))[0]; got != tt.want && !(tt.want == "heading1" && got == "title") {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
