@@ -166,6 +166,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	}
 	p.tableOfContents = isContentsColumn(shapes)
 	p.measureSteps()
+	p.measureEdge()
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -220,6 +221,7 @@ type textColumn struct {
 	left, right     float64
 	steps           []float64 // from each line to the next, sorted
 	even            bool      // most steps are alike
+	edge            float64   // where most lines end; 0 where they end anywhere
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
 }
@@ -264,7 +266,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
 			step > 2*p.pitch || step < -0.5*p.em
 	}
-	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) {
+	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) || p.endsEarly(i) {
 		return true
 	}
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {

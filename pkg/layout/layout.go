@@ -23,8 +23,9 @@
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
-// their own go back to their entries (recognised_pages.go). Cards in rows are read row by row (recognised_cards.go).
-// Pages that were scanned askew are arranged as if they were straight (skew.go).
+// their own go back to their entries (recognised_pages.go), and paragraphs that it parted go on (recognised_paragraphs.go).
+// Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew, those with a text layer too, are
+// arranged as if they were straight (skew.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a large first letter that
 // was set apart from the word that it belongs to (drop_caps.go).
@@ -58,6 +59,10 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	}
 	in := collectLines(page)
 	if !in.recognised {
+		if skew := layerSkew(in.lines); skew != 0 {
+			page.Skew = skew
+			defer straightenPage(page, in.lines).restore()
+		}
 		in.lines = joinDropCaps(in.lines)
 	}
 	if in.recognised {

@@ -44,3 +44,33 @@ func (p *textColumn) countSteps(step float64) int {
 	end, _ := slices.BinarySearch(p.steps, step+lineSlack*step)
 	return end - first
 }
+
+// measureEdge looks for the place where most lines of the column end, as justified ones do.
+func (p *textColumn) measureEdge() {
+	const fewest, slack, share = 5, 0.7, 0.6 // lines, ems
+	if len(p.shapes) < fewest {
+		return
+	}
+	ends := make([]float64, len(p.shapes))
+	for i, s := range p.shapes {
+		ends[i] = s.x1
+	}
+	slices.Sort(ends)
+	at := ends[len(ends)*7/10]
+	first, _ := slices.BinarySearch(ends, at-slack*p.em)
+	last, _ := slices.BinarySearch(ends, at+slack*p.em)
+	if float64(last-first) >= share*float64(len(ends)) {
+		p.edge = at
+	}
+}
+
+// endsEarly reports whether the line above line i ends though the first word of line i had room in it, in a column of
+// justified lines whose type tells no headings: what a recogniser read, or a text layer. The line below is longer, which
+// it is not beside a picture, and neither stands in the middle.
+func (p *textColumn) endsEarly(i int) bool {
+	const blank, room = 0.3, 1.0 // ems
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	end := prev.x1 + blank*p.em + cur.firstWidth
+	return p.edge > 0 && prev.style.size <= 0 && cur.style.size <= 0 && end+room*p.em < p.edge && cur.x1 > end &&
+		3*(prev.x0-p.left) < p.edge-prev.x1
+}

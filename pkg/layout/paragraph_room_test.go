@@ -161,3 +161,37 @@ func TestHeadingAboveTableHead(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesThatEndEarly parts recognised text where a line of a justified column ends though the next word had room, and
+// not where lines end anywhere, beside a picture, or in the middle of the column.
+func TestLinesThatEndEarly(t *testing.T) {
+	t.Parallel()
+	const full = "The harbour was closed for the whole of the winter"
+	ragged := []string{"The harbour was closed for the whole", "of the winter, and nobody came to see", "it", "until the ice had gone and the first ship came",
+		"in May", "from the islands with all its cargo"}
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		x     map[int]float64
+		want  int
+	}{
+		{"a heading", []string{"Of the harbour", full, full, full, full}, nil, 2},
+		{"a last line", []string{full, full, "until May.", full, full, full}, nil, 2},
+		{"lines that end anywhere", ragged, nil, 1},
+		{"beside a picture", []string{full, full, full, full, "The harbour was closed for", "the winter and the sum of"}, nil, 1},
+		{"in the middle", []string{"The whole of the year", full, full, full, full}, map[int]float64{0: 137}, 1},
+	} {
+		var lines []*inkstreamv1.Line
+		for i, text := range tt.lines {
+			x := 72.0
+			if tt.x[i] > 0 {
+				x = tt.x[i]
+			}
+			lines = append(lines, at(x, 72+12*float64(i), 10, text))
+		}
+		page := recognised(lines)
+		if ArrangePage(page); len(page.Blocks) != tt.want {
+			t.Errorf("%s: got %d blocks, want %d:\n%s", tt.name, len(page.Blocks), tt.want, page.Text)
+		}
+	}
+}

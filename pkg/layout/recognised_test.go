@@ -14,23 +14,50 @@ import (
 func TestTablesOfSkewedPages(t *testing.T) {
 	t.Parallel()
 	const skew = 1.9
-	sin, cos := math.Sincos(skew * math.Pi / 180)
 	p := recognised(gridLines(100, []float64{50, 200, 330, 420, 510}, "Item Folio Debit Credit Balance", "Lamps 48 16,965.21 0.50 6.11",
 		"Chairs 53 3,460.45 1.97 55.86", "Tables 97 50.15 12.74 29,745.67", "Shelves 47 6.46 2.30 1,665.02", "Desks 83 52.28 7.10 82.70"))
 	p.Skew = skew
-	for _, w := range PageWords(p) { // as the recogniser gives them: boxes about the skewed words
-		r := rectFromBox(w.GetBbox())
-		x, y := (r.x0+r.x1)/2-595.0/2, r.centerY()-842.0/2
-		x, y = x*cos+y*sin+595.0/2, y*cos-x*sin+842.0/2
-		width, height := r.width()*cos+r.height()*sin, r.height()*cos+r.width()*sin
-		w.Bbox = rect{x - width/2, y - height/2, x + width/2, y + height/2}.toBox()
-	}
+	skewWords(p, skew)
 	checkTableInPlace(t, p)
 	block := rectFromBox(p.GetBlocks()[0].GetBbox())
 	for _, w := range PageWords(p) {
 		if r := rectFromBox(w.GetBbox()); !isInside(r, block) {
 			t.Errorf("%s at %v lies outside its table at %v", w.GetText(), r, block)
 		}
+	}
+}
+
+// TestTablesOfSkewedLayers finds the rows of a table in a text layer that runs askew as its scan does.
+func TestTablesOfSkewedLayers(t *testing.T) {
+	t.Parallel()
+	const skew = -1.9
+	p := recognised(gridLines(100, []float64{50, 200, 330, 420, 510}, "Item Folio Debit Credit Balance", "Lamps 48 16,965.21 0.50 6.11",
+		"Chairs 53 3,460.45 1.97 55.86", "Tables 97 50.15 12.74 29,745.67", "Shelves 47 6.46 2.30 1,665.02", "Desks 83 52.28 7.10 82.70"))
+	var rows []*inkstreamv1.Line
+	for _, w := range PageWords(p) {
+		w.Size, w.Confidence = 0, nil
+		if last := len(rows) - 1; last < 0 || rows[last].GetWords()[0].GetBbox()[1] != w.GetBbox()[1] {
+			rows = append(rows, &inkstreamv1.Line{})
+		}
+		rows[len(rows)-1].Words = append(rows[len(rows)-1].Words, w)
+	}
+	p.Blocks = []*inkstreamv1.Block{{Lines: rows}}
+	skewWords(p, skew)
+	checkTableInPlace(t, p)
+	if got := p.GetSkew(); math.Abs(float64(got)-skew) > 0.1 {
+		t.Errorf("skew: got %.2f, want %.2f", got, skew)
+	}
+}
+
+// skewWords turns a page's words about its middle, as a recogniser gives those of a skewed page: in boxes about their corners.
+func skewWords(p *inkstreamv1.Page, skew float64) {
+	sin, cos := math.Sincos(skew * math.Pi / 180)
+	for _, w := range PageWords(p) {
+		r := rectFromBox(w.GetBbox())
+		x, y := (r.x0+r.x1)/2-595.0/2, r.centerY()-842.0/2
+		x, y = x*cos+y*sin+595.0/2, y*cos-x*sin+842.0/2
+		width, height := r.width()*cos+r.height()*sin, r.height()*cos+r.width()*sin
+		w.Bbox = rect{x - width/2, y - height/2, x + width/2, y + height/2}.toBox()
 	}
 }
 

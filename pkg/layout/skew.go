@@ -1,7 +1,9 @@
 package layout
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -9,6 +11,13 @@ import (
 // minArrangedSkew is the skew of a recognised page, in degrees, from which its words are arranged where they would stand on a
 // straight one: across a page, half a degree is as much as half a line. More than maxArrangedSkew is no skew.
 const minArrangedSkew, maxArrangedSkew = 0.15, 20
+
+const (
+	// nextWords is how many words on a line are looked at to tell how askew it runs.
+	nextWords = 4
+	// minSlopes is how many pairs of words tell the skew of a text layer.
+	minSlopes = 20
+)
 
 // skewedPage knows where the words of a page stood before it was straightened.
 type skewedPage struct {
@@ -61,6 +70,45 @@ func (s *skewedPage) bendAt(x float64) float64 {
 	at := min(float64(last), max(0, x/(2*s.centerX)*float64(last)))
 	i := min(last-1, int(at))
 	return float64(s.bend[i]) + (at-float64(i))*float64(s.bend[i+1]-s.bend[i])
+}
+
+// layerSkew returns the skew of a page whose words have neither a size nor a confidence, as those of a text layer under a
+// scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are straight. It is the
+// median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in another column does
+// not count.
+func layerSkew(lines []inputLine) float32 {
+	type slope struct{ tangent, weight float64 }
+	var slopes []slope
+	all := 0.0
+	for _, line := range lines {
+		for i, w := range line.words {
+			if w.GetSize() > 0 || w.Confidence != nil || line.angle != 0 {
+				return 0
+			}
+			from := rectFromBox(w.GetBbox())
+			for _, next := range line.words[i+1 : min(i+1+nextWords, len(line.words))] {
+				to := rectFromBox(next.GetBbox())
+				if dx := (to.x0 + to.x1 - from.x0 - from.x1) / 2; dx > from.height() {
+					slopes = append(slopes, slope{(to.centerY() - from.centerY()) / dx, dx})
+					all += dx
+				}
+			}
+		}
+	}
+	if len(slopes) < minSlopes {
+		return 0
+	}
+	slices.SortFunc(slopes, func(a, b slope) int { return cmp.Compare(a.tangent, b.tangent) })
+	seen := 0.0
+	for _, s := range slopes {
+		if seen += s.weight; 2*seen >= all {
+			if skew := -math.Atan(s.tangent) * 180 / math.Pi; math.Abs(skew) >= minArrangedSkew && math.Abs(skew) <= maxArrangedSkew {
+				return float32(skew)
+			}
+			break
+		}
+	}
+	return 0
 }
 
 // turnPoint turns a point about the middle of the page.

@@ -69,7 +69,8 @@ type Page struct {
 	Links []*Link `protobuf:"bytes,20,rep,name=links,proto3" json:"links,omitempty"`
 	// What a tagged PDF says of the page's structure, in the order of the structure tree.
 	Tags []*Tag `protobuf:"bytes,21,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Degrees clockwise by which the raster was turned to be straight, beyond upright_rotation.
+	// Degrees clockwise by which the raster was turned to be straight, beyond upright_rotation; of a page with a text layer
+	// that runs askew, those by which it would have to be turned.
 	Skew float32 `protobuf:"fixed32,22,opt,name=skew,proto3" json:"skew,omitempty"`
 	// The page's label where it differs from its number, e.g. "iv".
 	Label string `protobuf:"bytes,23,opt,name=label,proto3" json:"label,omitempty"`
