@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -40,7 +41,7 @@ func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 			if len(box) != 4 || len(line.GetWords()) > maxEdgeWords || box[3] > top && box[1] < bottom {
 				continue
 			}
-			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: (box[1] + box[3]) / 2, Words: len(line.GetWords())}
+			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: levelHeight(p, box), Words: len(line.GetWords())}
 			l.Key, l.Value, l.Bare = runningLineHash(line)
 			l.Numbered = isNumberedHead(line)
 			lines = append(lines, l)
@@ -53,6 +54,11 @@ func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 	}
 	e.Edges = append(e.Edges, lines[:min(n, maxEdgeLines)]...)
 	e.Edges = append(e.Edges, lines[max(n, len(lines)-maxEdgeLines):]...)
+}
+
+// levelHeight returns the height at which a box would stand on the page if it were straight.
+func levelHeight(p *inkstreamv1.Page, box []float32) float32 {
+	return (box[1]+box[3])/2 + ((box[0]+box[2])/2-p.GetWidth()/2)*float32(math.Tan(float64(p.GetSkew())*math.Pi/180))
 }
 
 // lowestBlock returns the index of the block that is nearest to the page's lower edge; -1 if there is none.
@@ -96,25 +102,33 @@ func isNumberedHead(line *inkstreamv1.Line) bool {
 	return isNumber(words[0]) && isApart(words[0], words[1]) || isNumber(words[n-1]) && isApart(words[n-2], words[n-1])
 }
 
-// runningLineHash returns a hash of a line's text in which every number is the same, the number that it has if there
-// is but one, and whether it has nothing else, but for dashes and words for "page".
+// runningLineHash returns a hash of a line's text in which every number is the same, and it does not matter whether it
+// begins or ends with one, as running heads of left and right pages do; the number that it has if there is but one, and
+// whether it has nothing else, but for dashes and words for "page".
 func runningLineHash(line *inkstreamv1.Line) (sum uint64, value int, bare bool) {
 	k := newTextHash()
-	numbers, words := 0, 0
-	for _, w := range line.GetWords() {
+	numbers, words, outer := 0, 0, false
+	for i, w := range line.GetWords() {
 		text := strings.Trim(w.GetText(), "-–—.[]()|/ ")
 		if n, ok := layout.ParsePageNumber(text); ok {
 			numbers++
 			if numbers == 1 {
 				value = n
 			}
-			k.addRune('0')
+			if i == 0 || i == len(line.GetWords())-1 {
+				outer = true
+			} else {
+				k.addRune('0')
+			}
 			continue
 		}
 		k.addText(maskDigits(text))
 		if text != "" && !isPageWord(text) {
 			words++
 		}
+	}
+	if outer {
+		k.addRune('0')
 	}
 	if numbers > 1 && words > 0 {
 		value = 0

@@ -227,7 +227,8 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly
 		const inCapitals = FlagCaps | FlagMidColumn
 		large := 5*b.Size >= 7*body && b.Flags&FlagDoubtful == 0
-		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && (large || b.Flags&inCapitals == inCapitals)
+		numbered := b.Depth >= 2 && b.Lines == 1 && b.Words >= 2 && b.Flags&(FlagLower|FlagNumber) == 0
+		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && (large || numbered || b.Flags&inCapitals == inCapitals)
 	}
 	ratio := float64(b.Size) / float64(body)
 	item := blockTypes[b.Type] == layout.ListItem && b.Depth == 0

@@ -225,6 +225,8 @@ func TestRecognisedHeadings(t *testing.T) {
 	}{
 		{"large", "heading1", read(text(layout.Paragraph, 72, 60, 18, 0, "The Pears of Autumn"))},
 		{"doubtful", "paragraph", doubtful},
+		{"numbered", "heading1", read(text(layout.Paragraph, 72, 60, 10, 0, "2.3 Pears of Autumn"))},
+		{"numbered and goes on", "paragraph", read(text(layout.Paragraph, 72, 60, 10, 0, "2.3 Pears of Autumn and those of Spring,"))},
 		{"higher words", "paragraph", marked},
 	} {
 		pg := page(1, tt.first, read(prose(100)), read(prose(130)), read(prose(160)))

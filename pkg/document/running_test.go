@@ -136,3 +136,23 @@ func TestNumberBelowShortPage(t *testing.T) {
 		}
 	}
 }
+
+// TestMirroredHeads finds running heads whose number stands outside, left on one page and right on the next, and at a
+// height that the page's skew changes.
+func TestMirroredHeads(t *testing.T) {
+	t.Parallel()
+	left := page(1, read(text(layout.Paragraph, 72, 40, 10, 0, "24 Of Pears and Plums")), read(prose(200)), read(prose(230)))
+	right := page(2, read(text(layout.Paragraph, 400, 40, 10, 0, "Of Pears and Plums 25")), read(prose(200)), read(prose(230)))
+	right.Skew = 2
+	for _, b := range right.GetBlocks()[:1] {
+		for _, line := range b.GetLines() {
+			line.Bbox[1], line.Bbox[3] = line.Bbox[1]-7, line.Bbox[3]-7
+		}
+	}
+	planned(t, nil, left, right)
+	for _, p := range []*inkstreamv1.Page{left, right} {
+		if got, want := kinds(p), "header paragraph paragraph"; got != want {
+			t.Errorf("page %d: got %q, want %q", p.GetNumber(), got, want)
+		}
+	}
+}
