@@ -247,7 +247,7 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 		if b.Flags&FlagCaps != 0 && b.Flags&FlagMidColumn != 0 && b.Words <= 12 {
 			return true
 		}
-		return b.Depth >= 2 && b.Lines == 1 && b.Words <= 12 && b.Words >= 2 && (b.Flags&FlagStop == 0 || b.Words <= 4)
+		return b.Depth >= 2 && b.Lines == 1 && b.Words <= 12 && b.Words >= 2 && b.Flags&FlagStop == 0
 	default:
 		return b.Flags&FlagBold != 0 && !boldBody && ratio >= 0.85 && b.Lines == 1 && b.Words <= 10 &&
 			(b.Depth >= 2 || b.Flags&FlagMidColumn != 0)

@@ -160,13 +160,18 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 		shapes[i] = measureShape(line.GetWords(), st)
 	}
 	clearLinkedCode(shapes)
+	if st.typescript {
+		clearTypescript(lines, shapes)
+	}
 	p := textColumn{shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1), runsIn: st.runsIn}
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
 	p.tableOfContents = isContentsColumn(shapes)
+	p.tightenPitch()
 	p.measureSteps()
 	p.measureEdge()
+	p.measureIndent()
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -201,6 +206,11 @@ func usualLinePitch(shapes []lineShape, em float64) float64 {
 			steps = append(steps, step)
 		}
 	}
+	if 3*len(steps) < len(shapes) {
+		if wide := widePitch(shapes, em); wide > 0 {
+			return wide
+		}
+	}
 	if len(steps) == 0 {
 		return 1.3 * em
 	}
@@ -214,6 +224,32 @@ func usualLinePitch(shapes []lineShape, em float64) float64 {
 	return sum / n
 }
 
+// widePitch returns the distance from one baseline to the next where most lines stand as far apart as in double-spaced
+// typescript; 0 where they do not.
+func widePitch(shapes []lineShape, em float64) float64 {
+	const fewest, least, most, share = 4, 2.2, 4, 0.5 // lines, ems
+	var steps []float64
+	for i := 1; i < len(shapes); i++ {
+		if step := shapes[i].baseline - shapes[i-1].baseline; step >= least*em && step < most*em {
+			steps = append(steps, step)
+		}
+	}
+	if len(steps) < fewest {
+		return 0
+	}
+	middle := median(steps)
+	near := 0
+	for _, step := range steps {
+		if math.Abs(step-middle) <= lineSlack*middle {
+			near++
+		}
+	}
+	if float64(near) < share*float64(len(shapes)) {
+		return 0
+	}
+	return middle
+}
+
 // textColumn is a column of lines that is being parted.
 type textColumn struct {
 	shapes          []lineShape
@@ -221,7 +257,8 @@ type textColumn struct {
 	left, right     float64
 	steps           []float64 // from each line to the next, sorted
 	even            bool      // most steps are alike
-	edge            float64   // where most lines end; 0 where they end anywhere
+	edge            float64   // where many lines end; 0 where they end anywhere
+	hangs           bool      // paragraphs begin at the left edge, and go on at an indent
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
 }
@@ -266,7 +303,8 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
 			step > 2*p.pitch || step < -0.5*p.em
 	}
-	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) || p.endsEarly(i) {
+	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) || p.endsEarly(i) ||
+		p.hangs && cur.x0-p.left < 0.25*p.em {
 		return true
 	}
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {

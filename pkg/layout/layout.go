@@ -74,6 +74,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	}
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge, native: !in.recognised}
 	a.style.detectFixedPitch(in.lines)
+	a.style.detectTypescript(in.lines)
 	if in.recognised && isPlausibleOrder(page.GetBlocks(), collectRulings(page.GetRulings(), 0)) {
 		page.Blocks = a.buildRecognisedBlocks(in)
 	} else {
@@ -161,7 +162,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	area := textArea{r: collectRulings(a.page.GetRulings(), t)}
 	a.insertLeaders(&g, &area.r, em)
 	area.lines = g.lines
-	style := &styles{fonts: a.style.fonts, rotation: t, em: em}
+	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript}
 	al := aligner{textSetting: textSetting{em: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
 	al.style.findRunIns(g.lines)
 	if g.angle == 0 {

@@ -1,6 +1,9 @@
 package layout
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// lineSlack is how much the distance of lines in a paragraph may differ from the usual one, as a share of it, and
@@ -29,6 +32,25 @@ func (p *textColumn) endsParagraph(i int) bool {
 	return prev.endsSentence && max(a.math, b.math) == 0 && p.countSteps(step) > 1
 }
 
+// tightenPitch makes the pitch that of the lines which go on from full ones, where most lines stand farther apart, as entries
+// of a line or two do.
+func (p *textColumn) tightenPitch() {
+	const fewest, wider = 3, 1.3 // lines, times
+	var steps []float64
+	for i := 1; i < len(p.shapes); i++ {
+		step := p.shapes[i].baseline - p.shapes[i-1].baseline
+		if p.shapes[i].startsLower && step > 0.5*p.em && p.fillsLine(p.shapes[i-1], p.shapes[i]) {
+			steps = append(steps, step)
+		}
+	}
+	if len(steps) < fewest {
+		return
+	}
+	if within := median(steps); p.pitch > wider*within {
+		p.pitch = within
+	}
+}
+
 // measureSteps keeps how far apart the lines of the column stand, and whether that is even.
 func (p *textColumn) measureSteps() {
 	for i := 1; i < len(p.shapes); i++ {
@@ -45,11 +67,16 @@ func (p *textColumn) countSteps(step float64) int {
 	return end - first
 }
 
-// measureEdge looks for the place where most lines of the column end, as justified ones do.
+// measureEdge looks for the place where many lines of the column end, as justified ones do: type that is set ends there to
+// a hair, what was read or stands in a text layer nearly.
 func (p *textColumn) measureEdge() {
-	const fewest, slack, share = 5, 0.7, 0.6 // lines, ems
+	const fewest = 5 // lines
 	if len(p.shapes) < fewest {
 		return
+	}
+	slack, share := 0.15, 0.35 // ems
+	if p.isUnsized() {
+		slack, share = 0.7, 0.6
 	}
 	ends := make([]float64, len(p.shapes))
 	for i, s := range p.shapes {
@@ -64,13 +91,48 @@ func (p *textColumn) measureEdge() {
 	}
 }
 
+// isUnsized reports whether the type of the column has no sizes: what a recogniser read, or a text layer.
+func (p *textColumn) isUnsized() bool {
+	return !slices.ContainsFunc(p.shapes, func(s lineShape) bool { return s.style.size > 0 })
+}
+
 // endsEarly reports whether the line above line i ends though the first word of line i had room in it, in a column of
-// justified lines whose type tells no headings: what a recogniser read, or a text layer. The line below is longer, which
-// it is not beside a picture, and neither stands in the middle.
+// justified lines. The line below is longer, which it is not beside a picture, and neither stands in the middle; no
+// sentence goes on in it.
 func (p *textColumn) endsEarly(i int) bool {
 	const blank, room = 0.3, 1.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	end := prev.x1 + blank*p.em + cur.firstWidth
-	return p.edge > 0 && prev.style.size <= 0 && cur.style.size <= 0 && end+room*p.em < p.edge && cur.x1 > end &&
-		3*(prev.x0-p.left) < p.edge-prev.x1
+	return p.edge > 0 && end+room*p.em < p.edge && cur.x1 > end && 3*(prev.x0-p.left) < p.edge-prev.x1 &&
+		(prev.endsSentence || !cur.startsLower)
+}
+
+// measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those at the
+// indent go on from a line without room for their first word, and many at the edge do not.
+func (p *textColumn) measureIndent() {
+	const fewest, least, most, slack = 3, 0.6, 6, 0.25 // lines, ems
+	outer, starts, inner, goOn, at := 0, 0, 0, 0, 0.0
+	for i, s := range p.shapes {
+		if s.firstWidth > 0.5*(p.right-p.left) { // a script without blanks
+			return
+		}
+		full := i > 0 && p.fillsLine(p.shapes[i-1], s)
+		indent := s.x0 - p.left
+		if indent < slack*p.em {
+			if outer++; !full {
+				starts++
+			}
+			continue
+		}
+		if inner == 0 {
+			at = s.x0
+		}
+		if indent < least*p.em || indent > most*p.em || math.Abs(s.x0-at) > slack*p.em {
+			return
+		}
+		if inner++; full {
+			goOn++
+		}
+	}
+	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer
 }

@@ -26,8 +26,8 @@ func TestLittleRoomBetweenParagraphs(t *testing.T) {
 		{"full last lines, the same room again",
 			[]string{full, ends, full, full, ends, full, full}, []float64{12, 15, 12, 12, 15, 12}, 3},
 		{"a full line, room once", []string{full, full, ends, full, full}, []float64{12, 12, 15, 12}, 1},
-		{"in the middle of a sentence", []string{full, "the ice", "and nobody came", full, full}, []float64{12, 15, 12, 12}, 1},
-		{"no more room than rounding makes", []string{full, full, short, full, full}, []float64{12, 12, 13, 12}, 1},
+		{"in the middle of a sentence", []string{full, "the ice", "and nobody came", ends, ends}, []float64{12, 15, 12, 12}, 1},
+		{"no more room than rounding makes", []string{full, full, ends, full, full}, []float64{12, 12, 13, 12}, 1},
 	} {
 		var lines []*inkstreamv1.Line
 		y := 72.0
@@ -190,6 +190,45 @@ func TestLinesThatEndEarly(t *testing.T) {
 			lines = append(lines, at(x, 72+12*float64(i), 10, text))
 		}
 		page := recognised(lines)
+		if ArrangePage(page); len(page.Blocks) != tt.want {
+			t.Errorf("%s: got %d blocks, want %d:\n%s", tt.name, len(page.Blocks), tt.want, page.Text)
+		}
+	}
+}
+
+// TestEntriesAreBlocks parts entries that hang, entries that stand farther apart than their lines, and double-spaced
+// paragraphs, and keeps paragraphs with an indent at their first line whole.
+func TestEntriesAreBlocks(t *testing.T) {
+	t.Parallel()
+	const (
+		full = "the harbour was closed for the whole of the winter, as"
+		last = "the ice had not gone."
+	)
+	for _, tt := range []struct {
+		name        string
+		indent, gap float64 // of lines that go on; above entries
+		step        float64
+		want        int
+	}{
+		{"hanging", 12, 0, 12, 6},
+		{"far apart", 0, 8, 12, 6},
+		{"double-spaced", 0, 24, 24, 6},
+		{"an indent at the first line", -12, 0, 12, 6},
+	} {
+		var lines []*inkstreamv1.Line
+		y := 72.0
+		for range 6 {
+			for i, text := range []string{"Ashford " + full[4:], full, last} {
+				x := 90.0
+				if i > 0 {
+					x += tt.indent
+				}
+				lines = append(lines, at(x, y, 10, text))
+				y += tt.step
+			}
+			y += tt.gap
+		}
+		page := pageOf(lines)
 		if ArrangePage(page); len(page.Blocks) != tt.want {
 			t.Errorf("%s: got %d blocks, want %d:\n%s", tt.name, len(page.Blocks), tt.want, page.Text)
 		}

@@ -14,6 +14,8 @@ type styles struct {
 	rotation rotation
 	em       float64
 	runsIn   bool // see findRunIns
+	// typescript says that fixed pitch tells no code: see detectTypescript.
+	typescript bool
 }
 
 // findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in advertisements and entries.
