@@ -172,6 +172,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	p.measureSteps()
 	p.measureEdge()
 	p.measureIndent()
+	p.measureFirstLines()
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -238,13 +239,7 @@ func widePitch(shapes []lineShape, em float64) float64 {
 		return 0
 	}
 	middle := median(steps)
-	near := 0
-	for _, step := range steps {
-		if math.Abs(step-middle) <= lineSlack*middle {
-			near++
-		}
-	}
-	if float64(near) < share*float64(len(shapes)) {
+	if float64(countNear(steps, middle, lineSlack*middle)) < share*float64(len(shapes)) {
 		return 0
 	}
 	return middle
@@ -258,6 +253,7 @@ type textColumn struct {
 	steps           []float64 // from each line to the next, sorted
 	even            bool      // most steps are alike
 	edge            float64   // where many lines end; 0 where they end anywhere
+	indent          float64   // of the first lines of paragraphs; 0 where they have none
 	hangs           bool      // paragraphs begin at the left edge, and go on at an indent
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
@@ -304,7 +300,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 			step > 2*p.pitch || step < -0.5*p.em
 	}
 	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) || p.endsEarly(i) ||
-		p.hangs && cur.x0-p.left < 0.25*p.em {
+		p.hangs && cur.x0-p.left < 0.25*p.em || p.isFirstLine(i) {
 		return true
 	}
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {

@@ -15,15 +15,15 @@ const (
 
 // endsParagraph reports whether a paragraph ends above line i because of a little more room than there is between the
 // column's lines, which all stand evenly. The line above ends a sentence or is short; where it is full, the same room
-// comes again in the column, and no formula makes it. Headings have lines of their own pitch, and numbers tell by
-// themselves where something begins.
+// comes again in the column, and no formula makes it. Headings have lines of their own pitch; numbers tell by themselves
+// where something begins, unless the same room is above many of them.
 func (p *textColumn) endsParagraph(i int) bool {
 	const short, alike, larger = 2.0, 1.03, 1.03 // ems, times
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
 	a, b := prev.style, cur.style
 	if step < (1+leastRoom)*p.pitch || a.size <= 0 || b.size <= 0 || max(a.size, b.size) > alike*min(a.size, b.size) ||
-		cur.startsLower || cur.section != "" || !p.even || a.bold && b.bold || min(a.size, b.size) > larger*p.em {
+		cur.startsLower || cur.section != "" && p.countSteps(step) < 3 || !p.even || a.bold && b.bold || min(a.size, b.size) > larger*p.em {
 		return false
 	}
 	if p.right-prev.x1 > short*p.em {
@@ -68,7 +68,7 @@ func (p *textColumn) countSteps(step float64) int {
 }
 
 // measureEdge looks for the place where many lines of the column end, as justified ones do: type that is set ends there to
-// a hair, what was read or stands in a text layer nearly.
+// a hair, what was read or stands in a text layer nearly. That of ragged text is where its longest line ends.
 func (p *textColumn) measureEdge() {
 	const fewest = 5 // lines
 	if len(p.shapes) < fewest {
@@ -86,8 +86,11 @@ func (p *textColumn) measureEdge() {
 	at := ends[len(ends)*7/10]
 	first, _ := slices.BinarySearch(ends, at-slack*p.em)
 	last, _ := slices.BinarySearch(ends, at+slack*p.em)
-	if float64(last-first) >= share*float64(len(ends)) {
+	switch {
+	case float64(last-first) >= share*float64(len(ends)):
 		p.edge = at
+	case p.isRunningText():
+		p.edge = p.right
 	}
 }
 
@@ -96,9 +99,22 @@ func (p *textColumn) isUnsized() bool {
 	return !slices.ContainsFunc(p.shapes, func(s lineShape) bool { return s.style.size > 0 })
 }
 
+// isRunningText reports whether most lines of the column have no room for the first word of the next, as in text that is set
+// line by line, however ragged; lines of verse and of addresses have.
+func (p *textColumn) isRunningText() bool {
+	const fewest, share = 6, 0.6 // lines
+	full := 0
+	for i := 1; i < len(p.shapes); i++ {
+		if p.fillsLine(p.shapes[i-1], p.shapes[i]) {
+			full++
+		}
+	}
+	return len(p.shapes) >= fewest && float64(full) >= share*float64(len(p.shapes)-1)
+}
+
 // endsEarly reports whether the line above line i ends though the first word of line i had room in it, in a column of
-// justified lines. The line below is longer, which it is not beside a picture, and neither stands in the middle; no
-// sentence goes on in it.
+// justified lines or of running text. The line below is longer, which it is not beside a picture, and neither stands in the
+// middle; no sentence goes on in it.
 func (p *textColumn) endsEarly(i int) bool {
 	const blank, room = 0.3, 1.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
@@ -111,7 +127,7 @@ func (p *textColumn) endsEarly(i int) bool {
 // indent go on from a line without room for their first word, and many at the edge do not.
 func (p *textColumn) measureIndent() {
 	const fewest, least, most, slack = 3, 0.6, 6, 0.25 // lines, ems
-	outer, starts, inner, goOn, at := 0, 0, 0, 0, 0.0
+	outer, starts, inner, goOn, others, at := 0, 0, 0, 0, 0, 0.0
 	for i, s := range p.shapes {
 		if s.firstWidth > 0.5*(p.right-p.left) { // a script without blanks
 			return
@@ -128,11 +144,52 @@ func (p *textColumn) measureIndent() {
 			at = s.x0
 		}
 		if indent < least*p.em || indent > most*p.em || math.Abs(s.x0-at) > slack*p.em {
-			return
+			others++
+			continue
 		}
 		if inner++; full {
 			goOn++
 		}
 	}
-	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer
+	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
+}
+
+// measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow lines
+// that end short.
+func (p *textColumn) measureFirstLines() {
+	const fewest, least, most, slack = 2, 0.8, 6, 0.25 // lines, ems
+	if p.hangs {
+		return
+	}
+	var indents []float64
+	for i := 1; i < len(p.shapes); i++ {
+		if indent := p.shapes[i].x0 - p.left; indent >= least*p.em && indent <= most*p.em && !p.fillsLine(p.shapes[i-1], p.shapes[i]) {
+			indents = append(indents, indent)
+		}
+	}
+	if len(indents) < fewest {
+		return
+	}
+	if middle := median(indents); 2*countNear(indents, middle, slack*p.em) > len(indents) {
+		p.indent = middle
+	}
+}
+
+func countNear(values []float64, at, slack float64) int {
+	n := 0
+	for _, v := range values {
+		if math.Abs(v-at) <= slack {
+			n++
+		}
+	}
+	return n
+}
+
+// isFirstLine reports whether line i is indented as the first lines of the column's paragraphs are, and the lines about it are
+// not.
+func (p *textColumn) isFirstLine(i int) bool {
+	const slack = 0.25 // ems
+	atEdge := func(s lineShape) bool { return s.x0-p.left < slack*p.em }
+	return p.indent > 0 && math.Abs(p.shapes[i].x0-p.left-p.indent) <= slack*p.em && atEdge(p.shapes[i-1]) &&
+		(i+1 == len(p.shapes) || atEdge(p.shapes[i+1]))
 }

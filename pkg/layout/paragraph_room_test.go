@@ -178,6 +178,8 @@ func TestLinesThatEndEarly(t *testing.T) {
 		{"a heading", []string{"Of the harbour", full, full, full, full}, nil, 2},
 		{"a last line", []string{full, full, "until May.", full, full, full}, nil, 2},
 		{"lines that end anywhere", ragged, nil, 1},
+		{"a last line of ragged text", []string{"the harbour was closed for the whole of the wint,", "and nobody came to see what had become of it all", "before the ice had gone.",
+			"Ships from the islands with cargoes of every kind", "came then, and of wood, and stayed for a long time,", "because the winds were of no use to them, and the", "nights too short."}, nil, 2},
 		{"beside a picture", []string{full, full, full, full, "The harbour was closed for", "the winter and the sum of"}, nil, 1},
 		{"in the middle", []string{"The whole of the year", full, full, full, full}, map[int]float64{0: 137}, 1},
 	} {
@@ -232,5 +234,20 @@ func TestEntriesAreBlocks(t *testing.T) {
 		if ArrangePage(page); len(page.Blocks) != tt.want {
 			t.Errorf("%s: got %d blocks, want %d:\n%s", tt.name, len(page.Blocks), tt.want, page.Text)
 		}
+	}
+}
+
+// TestIndentedFirstLines parts paragraphs whose first lines are indented, where the line above is full too.
+func TestIndentedFirstLines(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of the winter"
+	var lines []*inkstreamv1.Line
+	for i, last := range []string{"until May.", "until the ice had gone.", full, full} {
+		y := 72 + 36*float64(i)
+		lines = append(lines, at(90, y, 10, full[4:]), at(72, y+12, 10, full), at(72, y+24, 10, last))
+	}
+	page := pageOf(lines)
+	if ArrangePage(page); len(page.Blocks) != 4 {
+		t.Errorf("got %d blocks, want 4:\n%s", len(page.Blocks), page.Text)
 	}
 }
