@@ -214,6 +214,7 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	t := columns.fillTable(rows, gaps)
 	joinMarkColumns(t)
 	joinHeadColumns(t)
+	joinHeadlessColumns(t, a.em)
 	wrappedRows{a.textSetting}.merge(t)
 	t.trimEmptyCells()
 	if !t.isPlausible() || t.isChartNoise() || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {
@@ -259,10 +260,11 @@ func joinMarkColumns(t *table) {
 	}
 }
 
-// joinHeadColumns joins a column that holds nothing but its head, in the first row, with a neighbour that lacks one: a
+// joinHeadColumns joins a column that holds nothing but its head, in the first row or the last above figures, with a neighbour that lacks one: a
 // head need not stand above any of the figures below it, where those are aligned at the other edge.
 func joinHeadColumns(t *table) {
 	const fewest = 2 // cells below a head
+	last := max(0, min(t.firstFigureRow(), mostHeadRows)-1)
 	count, figures := make([]int, t.columns), make([]int, t.columns)
 	headed, spanned := make([]bool, t.columns), make([]bool, t.columns)
 	for i := range t.cells {
@@ -270,7 +272,7 @@ func joinHeadColumns(t *table) {
 		if count[c.column]++; isNumeric(segmentsText(c.segments)) {
 			figures[c.column]++
 		}
-		headed[c.column] = headed[c.column] || c.row == 0
+		headed[c.column] = headed[c.column] || c.row == last
 		for j := c.column; j < min(c.column+c.columnSpan, t.columns) && c.columnSpan > 1; j++ {
 			spanned[j] = true
 		}
@@ -286,6 +288,53 @@ func joinHeadColumns(t *table) {
 			j-- // the one that was joined is done
 		}
 	}
+}
+
+// joinHeadlessColumns joins a column with the one on its left where it is nothing but the last words of a few of its cells, behind the wide blanks
+// of justified lines: it has no head, where all others have one.
+func joinHeadlessColumns(t *table, em float64) {
+	const most, widest = 0.5, 2.5 // the share of the left column's cells; ems
+	first, headed := t.firstFigureRow(), make([]bool, t.columns)
+	for i := range t.cells {
+		if c := &t.cells[i]; c.row < first {
+			for j := c.column; j < min(c.column+c.columnSpan, t.columns); j++ {
+				headed[j] = true
+			}
+		}
+	}
+	headless := slices.Index(headed, false)
+	if first == 0 || headless < 1 || slices.Contains(headed[headless+1:], false) {
+		return
+	}
+	left, count := make([]*tableCell, t.rows), 0
+	var right []*tableCell
+	for i := range t.cells {
+		switch c := &t.cells[i]; {
+		case c.column == headless:
+			right = append(right, c)
+		case c.column == headless-1 && c.columnSpan == 1 && c.row >= first:
+			left[c.row], count = c, count+1
+		}
+	}
+	for _, c := range right {
+		if before := left[c.row]; before == nil || c.columnSpan > 1 || isNumeric(segmentsText(c.segments)) || c.x0-before.x1 > widest*em {
+			return
+		}
+	}
+	if float64(len(right)) < most*float64(count) {
+		t.joinColumns(headless - 1)
+	}
+}
+
+// firstFigureRow returns the first row with a figure behind its first cell; 0 if there is none, or no row above it.
+func (t *table) firstFigureRow() int {
+	first := t.rows
+	for i := range t.cells {
+		if c := &t.cells[i]; c.column > 0 && c.row < first && isNumeric(segmentsText(c.segments)) && !isYear(segmentsText(c.segments)) {
+			first = c.row
+		}
+	}
+	return first % t.rows
 }
 
 func firstColumnText(t *table, column int) string {

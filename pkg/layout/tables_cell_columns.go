@@ -39,13 +39,16 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 		open int
 	}
 	var at []edge
-	x0, blank := rows[0].x0, f.widestBlank(rows)
+	x0, blank, heads := rows[0].x0, f.widestBlank(rows), f.findHeadSpans(rows)
 	for _, r := range rows {
 		x0 = min(x0, r.x0)
 		for _, s := range r.segments {
 			from, to := 0.0, -1.0
 			for _, w := range s.words {
 				b := f.style.rotation.rotateRect(rectFromBox(w.GetBbox()))
+				if _, isHead := findHeadSpan(heads, b); isHead {
+					continue
+				}
 				if to >= from && b.x0 <= to+blank && b.x0 >= from {
 					to = max(to, b.x1)
 					continue
@@ -121,10 +124,15 @@ func (f columnFinder) countColumns(rows []tableLine) int {
 func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 	const apart = 0.8 // ems
 	t := &table{rect: rows[0].rect, rows: len(rows), columns: len(gaps) + 1}
+	heads := f.findHeadSpans(rows)
 	for r, line := range rows {
 		t.rect = t.rect.union(line.rect)
 		var parts []segment
 		for _, s := range line.cells {
+			if _, isHead := findHeadSpan(heads, s.rect); isHead {
+				parts = append(parts, s)
+				continue
+			}
 			parts = append(parts, f.cutSegment(s, gaps)...)
 		}
 		for i, s := range parts {
@@ -134,6 +142,12 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 			}
 			first := columnIndex(gaps, s.x0+0.1*f.em, end)
 			last := lastColumnIndex(gaps, first, s.rect, 0.1*f.em)
+			if i+1 < len(parts) && isNumeric(segmentsText(parts[i+1:i+2])) && !isNumeric(segmentsText(parts[i:i+1])) {
+				last = max(first, min(last, columnIndex(gaps, parts[i+1].x0+0.1*f.em, parts[i+1].x1)-1)) // the figure is no part of the text
+			}
+			if head, isHead := findHeadSpan(heads, s.rect); isHead {
+				first, last = head.coverColumns(gaps)
+			}
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]
 				c.columnSpan = max(c.columnSpan, last-c.column+1)

@@ -37,7 +37,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 		if cur.several && prev.several {
 			limit = 3.5
 		}
-		if gap > limit*r.em || isNumberedHeading(rows[i], cur) ||
+		if gap > limit*r.em || isNumberedHeading(rows[i], cur) || r.isTextBelowRule(prev, cur, x0, x1) ||
 			(repeatsHead(rows[i:end], cur) || repeatsHeadLabel(rows[i], cur)) && r.standsApart(i, end) {
 			break
 		}
@@ -100,11 +100,14 @@ func (r *tableRuns) isSpanningHead(k int, x0 float64) bool {
 	return below >= 2
 }
 
-// continuesCell reports whether a row stands below a cell of a row above, other than the first, and within its column: text of a cell may
-// take many lines.
+// continuesCell reports whether a row stands below a cell of a row above and within its column: text of a cell may take many lines. Below the
+// first cell other text may begin, but not in the middle of a sentence.
 func (r *tableRuns) continuesCell(above, row tableLine) bool {
 	const slack = 0.3 // ems
-	for i := 1; i < len(above.cells); i++ {
+	for i := range above.cells {
+		if i == 0 && !startsLower(segmentsText(row.cells[:1])) {
+			continue
+		}
 		if math.Abs(above.cells[i].x0-row.x0) < slack*r.em {
 			return !row.several && (i+1 == len(above.cells) || row.x1 < above.cells[i+1].x0)
 		}
@@ -173,6 +176,15 @@ func (r *tableRuns) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {
 	const near, room = 0.8, 1.0
 	return next.y0-row.y1 > (near+room)*r.em && r.across.hasBetween(row.y1, row.y1+near*r.em, x0, x1) &&
 		!r.across.hasBetween(row.y1+near*r.em, next.y0, x0, x1)
+}
+
+// isTextBelowRule reports whether a line that is as wide as a table runs between its row and the next, which is running text and reaches
+// beyond the line on both sides: text below the table, whose blanks are wide by chance.
+func (r *tableRuns) isTextBelowRule(row, next tableLine, x0, x1 float64) bool {
+	const beyond, slack, words = 1.0, 0.5, 7 // ems, and words
+	line := r.across.longestBetween(row.y1-1.5, next.y0+1.5)
+	return line.to > line.from && line.from < x0+slack*r.em && line.to > x1-slack*r.em && countRowWords(next.row) > words &&
+		next.x0 < line.from-beyond*r.em && next.x1 > line.to+beyond*r.em
 }
 
 // splitRun returns the first part of a run that may be a table, where they are two tables, or a table and what only stands

@@ -20,6 +20,7 @@ func (w wrappedRows) merge(t *table) {
 		apart = w.findRuledDistance(byRow, t.rect)
 	}
 	t.rowDistance = apart
+	labels := w.measureLabels(byRow)
 	var out [][]tableCell
 	for r, cells := range byRow {
 		continues := false
@@ -28,7 +29,7 @@ func (w wrappedRows) merge(t *table) {
 		case apart > 0:
 			continues = cellsTop(cells)-cellsBottom(out[len(out)-1]) < apart
 		default:
-			continues = w.continuesRow(out[len(out)-1], cells)
+			continues = w.continuesRow(out[len(out)-1], cells) || labels.areWrapped && w.continuesLabel(byRow[r-1], cells, labels) != noLabelWrap
 		}
 		if continues {
 			last := out[len(out)-1]

@@ -1,0 +1,123 @@
+package layout
+
+import (
+	"fmt"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// rowsAt sets rows of text, each with the places of its words before them.
+func rowsAt(y, size float64, rows ...[]string) []*inkstreamv1.Line {
+	var out []*inkstreamv1.Line
+	for i, row := range rows {
+		for _, cell := range row {
+			var x float64
+			var text string
+			if _, err := fmt.Sscanf(cell, "%g:%s", &x, &text); err != nil {
+				panic(err)
+			}
+			out = append(out, at(x, y+float64(i)*1.2*size, size, cell[len(fmt.Sprintf("%g:", x)):]))
+		}
+	}
+	return out
+}
+
+// TestTypesetTables reads tables as typesetters set them: labels that wrap in a narrow column, all lines at one distance, and heads over several
+// columns.
+func TestTypesetTables(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		page *inkstreamv1.Page
+		want string
+	}{
+		{
+			"labels that wrap before a capital and in a word",
+			ruledPage(across(100, 300, 98, 112, 212), rowsAt(100, 10, []string{"100:Region", "200:Sales", "260:Costs"},
+				[]string{"100:Northern Saxony", "200:4,190", "260:1,720"}, []string{"100:Bavaria"}, []string{"100:Agricul-", "200:9,040", "260:2,399"},
+				[]string{"100:tural offices in"}, []string{"100:Brandenburg"}, []string{"100:Bremen", "200:7,515", "260:5,382"}, []string{"100:Hesse", "200:9,083", "260:136"})),
+			"0: 0=Region 1=Sales 2=Costs\n1: 0=Northern Saxony Bavaria 1=4,190 2=1,720\n" +
+				"2: 0=Agricultural offices in Brandenburg 1=9,040 2=2,399\n3: 0=Bremen 1=7,515 2=5,382\n4: 0=Hesse 1=9,083 2=136",
+		},
+		{
+			"headings of groups",
+			ruledPage(across(100, 300, 98, 112, 188), rowsAt(100, 10, []string{"100:Region", "200:Sales", "260:Costs"},
+				[]string{"100:Northern Saxony", "200:4,190", "260:1,720"}, []string{"100:Agriculture"}, []string{"100:Bremen", "200:7,515", "260:5,382"},
+				[]string{"100:Trade"}, []string{"100:Hesse", "200:9,083", "260:136"})),
+			"0: 0=Region 1=Sales 2=Costs\n1: 0=Northern Saxony 1=4,190 2=1,720\n2: 0=Agriculture\n3: 0=Bremen 1=7,515 2=5,382\n4: 0=Trade\n" +
+				"5: 0=Hesse 1=9,083 2=136",
+		},
+		{
+			"a label of many lines",
+			ruledPage(across(100, 250, 98, 112, 236), rowsAt(100, 10, []string{"100:Region", "220:Sales"}, []string{"100:Bremen", "220:7,515"},
+				[]string{"100:The north", "220:4,190"}, []string{"100:of the coast"}, []string{"100:beyond the"}, []string{"100:river and all"},
+				[]string{"100:islands, with"}, []string{"100:their harbours"}, []string{"100:Hesse", "220:9,083"}, []string{"100:Saxony", "220:9,084"})),
+			"0: 0=Region 1=Sales\n1: 0=Bremen 1=7,515\n2: 0=The north of the coast beyond the river and all islands, with their harbours 1=4,190\n" +
+				"3: 0=Hesse 1=9,083\n4: 0=Saxony 1=9,084",
+		},
+		{
+			"heads over two columns each, few rows, lines in pieces",
+			ruledPage(append(append(across(100, 400, 98, 124, 162), across(198, 294, 111)...), across(300, 400, 111)...), rowsAt(100, 10,
+				[]string{"100:River", "220:Final payments", "312:Quiet buildings"}, []string{"200:Contract", "255:Kitchen", "302:Surface", "360:Window"},
+				[]string{"100:Major", "220:0.59", "270:0.93", "318:0.79", "370:0.64"}, []string{"100:Local", "220:0.56", "270:0.78", "318:0.91", "370:0.09"})),
+			"0: 0=River 1=Final payments(1x2) 3=Quiet buildings(1x2)\n1: 1=Contract 2=Kitchen 3=Surface 4=Window\n" +
+				"2: 0=Major 1=0.59 2=0.93 3=0.79 4=0.64\n3: 0=Local 1=0.56 2=0.78 3=0.91 4=0.09",
+		},
+		{
+			"heads over two and three columns over one line",
+			ruledPage(append(across(100, 400, 98, 124, 174), across(188, 400, 111)...), rowsAt(100, 10,
+				[]string{"100:River", "209:Paid", "319:Due"}, []string{"190:May", "230:June", "278:July", "320:Aug", "365:Sept"},
+				[]string{"100:Major", "190:0.59", "230:0.93", "278:0.79", "320:0.64", "365:0.11"}, []string{"100:Local", "190:0.56", "230:0.78", "278:0.91", "320:0.09", "365:0.22"},
+				[]string{"100:Total", "190:0.56", "230:0.78", "278:0.91", "320:0.09", "365:0.23"})),
+			"0: 0=River 1=Paid(1x2) 3=Due(1x3)\n1: 1=May 2=June 3=July 4=Aug 5=Sept\n2: 0=Major 1=0.59 2=0.93 3=0.79 4=0.64 5=0.11\n" +
+				"3: 0=Local 1=0.56 2=0.78 3=0.91 4=0.09 5=0.22\n4: 0=Total 1=0.56 2=0.78 3=0.91 4=0.09 5=0.23",
+		},
+		{
+			"text with wide blanks below the last line",
+			ruledPage(across(150, 420, 98, 112, 162), rowsAt(100, 10, []string{"150:Region", "230:Sales", "280:Costs", "330:Staff", "380:Shops"},
+				[]string{"150:Saxony", "230:4,190", "280:1,720", "330:2,281", "380:1,001"}, []string{"150:Bremen", "230:7,515", "280:5,382", "330:7,527", "380:1,002"},
+				[]string{"150:Hesse", "230:9,083", "280:1,364", "330:5,803", "380:1,003"}, []string{"150:Berlin", "230:9,084", "280:1,365", "330:5,804", "380:1,004"}),
+				rowsAt(166, 10, []string{"100:Adler hardly reduces any extraordinary market from it", "392:The flavour of it was"},
+					[]string{"100:delivered to the lecture after it was known, and it", "375:might still be believed", "500:that"},
+					[]string{"100:the company turned to this matter again."})),
+			"0: 0=Region 1=Sales 2=Costs 3=Staff 4=Shops\n1: 0=Saxony 1=4,190 2=1,720 3=2,281 4=1,001\n2: 0=Bremen 1=7,515 2=5,382 3=7,527 4=1,002\n" +
+				"3: 0=Hesse 1=9,083 2=1,364 3=5,803 4=1,003\n4: 0=Berlin 1=9,084 2=1,365 3=5,804 4=1,004",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ArrangePage(tt.page)
+			got := ""
+			for _, table := range tablesOf(tt.page) {
+				got += tableOf(table)
+			}
+			if got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestJoinHeadlessColumns joins the last words of justified labels with the labels, and no column with a head, with figures or with most rows.
+func TestJoinHeadlessColumns(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		cells [][]string // with the column before the text
+		want  int
+	}{
+		{"the last word of a label", [][]string{{"00Set", "22Recall"}, {"00one", "11of", "220.5"}, {"00two", "220.6"}, {"00four", "220.6"}}, 2},
+		{"a head", [][]string{{"00Set", "11Kind", "22Recall"}, {"00one", "11of", "220.5"}, {"00two", "220.6"}, {"00four", "220.6"}}, 3},
+		{"a head over both", [][]string{{"01Set", "22Recall"}, {"00one", "11of", "220.5"}, {"00two", "220.6"}, {"00four", "220.6"}}, 3},
+		{"words in every row", [][]string{{"00Set", "22Recall"}, {"00one", "11of", "220.5"}, {"00two", "11of", "220.6"}, {"00four", "220.6"}}, 3},
+		{"figures", [][]string{{"00Set", "22Recall"}, {"00one", "117", "220.5"}, {"00two", "220.6"}, {"00four", "220.6"}}, 3},
+		{"heads of neither", [][]string{{"22Recall"}, {"00one", "11of", "220.5"}, {"00two", "220.6"}, {"00four", "220.6"}}, 3},
+	} {
+		table := tableOfText(func(_, column int) float64 { return 20 * float64(column) }, tt.cells...)
+		table.columns = 3
+		if joinHeadlessColumns(table, 10); table.columns != tt.want {
+			t.Errorf("%s: got %d columns, want %d", tt.name, table.columns, tt.want)
+		}
+	}
+}
