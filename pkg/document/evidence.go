@@ -77,6 +77,7 @@ const (
 	FlagPrice                        // one line that ends with a figure that stands apart, as a price does
 	FlagMidColumn                    // one line in the middle of the block above or below it, which is wider
 	FlagDoubtful                     // recognised, and hardly a letter for sure: a drawing, a signature or a stamp rather than text
+	FlagFigures                      // more figures than letters, and longer than a year: a telephone number, an account
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -179,6 +180,7 @@ type observer struct {
 	bold          []bool
 	dominantAngle int32
 	tableSizes    map[int]int // counts characters of tables by type size
+	hasProse      bool        // a block outside tables has several lines, or ends as a sentence does
 }
 
 // maxKeyWords is how many words a block has at most that is looked for in the outline.
@@ -207,7 +209,8 @@ func (o *observer) countSizes(kind string, sizes map[int]int) {
 	}
 }
 
-// addTableSizes counts the characters of tables too on a page that has hardly any other text: there they are the body.
+// addTableSizes counts the characters of tables too on a page that has hardly any other text, or less and nothing but lines by themselves: there
+// they are the body, as in a price list.
 func (o *observer) addTableSizes() {
 	text, tables := 0, 0
 	for _, n := range o.e.Sizes {
@@ -216,7 +219,7 @@ func (o *observer) addTableSizes() {
 	for _, n := range o.tableSizes {
 		tables += n
 	}
-	if 4*text > tables {
+	if 4*text > tables && (o.hasProse || text > tables) {
 		return
 	}
 	for size, n := range o.tableSizes {
@@ -233,7 +236,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	}
 	sizes := map[int]int{}
 	bold, letters, lower, upper, recognised := true, 0, 0, 0, false
-	characters, sure := 0, 0.0
+	characters, figures, sure := 0, 0, 0.0
 	var style *inkstreamv1.Word
 	for _, line := range b.GetLines() {
 		if line.GetAngle() != o.dominantAngle {
@@ -244,7 +247,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 			n, small, capital := countLetters(w.GetText())
 			lower, upper = lower+small, upper+capital
 			letters += n
-			characters += utf8.RuneCountInString(w.GetText())
+			characters, figures = characters+utf8.RuneCountInString(w.GetText()), figures+countDigits(w.GetText())
 			size := typeSizeQuarters(w, line.GetAngle())
 			sizes[size] += len(w.GetText())
 			if n >= 2 {
@@ -278,6 +281,7 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	set(FlagRecognised, recognised)
 	set(FlagDoubtful, recognised && sure < minSureness*float64(characters))
 	set(FlagLong, characters > maxHeadingLetters)
+	set(FlagFigures, figures > max(letters, yearDigits))
 	set(FlagPrice, endsWithPrice(b.GetLines(), 1.5*float32(out.Size)/4))
 	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
 		f := o.fonts[style.GetFont()-1]
@@ -285,6 +289,24 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 		set(FlagItalic, f.GetItalic())
 	}
 	o.observeTextEnds(out, b)
+	switch b.GetType() {
+	case layout.Table, layout.Code, layout.Figure:
+	default:
+		o.hasProse = o.hasProse || out.Lines > 1 || out.Flags&FlagStop != 0 && out.Words > 3
+	}
+}
+
+// yearDigits is how many figures a year has.
+const yearDigits = 4
+
+// countDigits counts the figures of a text.
+func countDigits(text string) (n int) {
+	for _, r := range text {
+		if unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // countLetters counts the letters of a text, the small ones and the capitals.

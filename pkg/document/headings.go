@@ -221,7 +221,7 @@ func isContentsPage(e *Evidence) bool {
 func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	const mostLines, mostWords = 3, 24
 	quotation := b.Flags&FlagQuote != 0 && b.Words > 3
-	if b.Lines > mostLines || b.Words > mostWords || body == 0 || quotation || b.Flags&FlagPrice != 0 {
+	if b.Lines > mostLines || b.Words > mostWords || body == 0 || quotation || b.Flags&FlagPrice != 0 || b.Flags&FlagFigures != 0 && b.Depth == 0 {
 		return false
 	}
 	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly

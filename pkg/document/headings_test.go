@@ -237,3 +237,31 @@ func TestRecognisedHeadings(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadingsOfPriceLists finds the headings over tables on a page with no other text: there the tables are the body, if they are most of it. Where
+// text runs on, that is the body, and lines of numbers are no headings.
+func TestHeadingsOfPriceLists(t *testing.T) {
+	t.Parallel()
+	prices := func(y float32) *inkstreamv1.Block {
+		b := text(layout.Table, 72, y, 10, 2, "Pears", "12.40", "Plums", "13.50", "Quinces", "14.90")
+		b.Table = &inkstreamv1.Table{Rows: 3, Columns: 2}
+		return b
+	}
+	for _, tt := range []struct {
+		name   string
+		blocks []*inkstreamv1.Block
+		want   string
+	}{
+		{"headings", []*inkstreamv1.Block{text(layout.Paragraph, 72, 40, 20, 2, "List of Prices"), text(layout.Paragraph, 72, 70, 13, 2, "Fruit"), prices(90),
+			text(layout.Paragraph, 72, 170, 13, 2, "Berries"), prices(190)}, "title heading1 table heading1 table"},
+		{"small tables beside text", []*inkstreamv1.Block{prose(40), text(layout.Paragraph, 72, 130, 10, 1, "Fruit"), prices(150)}, "paragraph paragraph table"},
+		{"lines of numbers", []*inkstreamv1.Block{prose(40), text(layout.Paragraph, 72, 130, 14, 2, "Tel. 288 9134"), prose(150),
+			text(layout.Paragraph, 72, 240, 14, 2, "Since 1998"), prose(260)}, "paragraph paragraph paragraph title paragraph"},
+	} {
+		pg := page(1, tt.blocks...)
+		planned(t, nil, pg).ApplyTo(pg)
+		if got := kinds(pg); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 		next := slabs[end]
 		left := intersectSpans(*gutters, next.freeSpans, m.em)
 		if crossed = len(left) == 0; crossed || rows <= 3 && m.beginsWiderColumns(slabs[end-1:], left) || rows >= 5 && (m.isColumnHeading(slabs, end, *gutters) || m.isRuledHeading(slabs[first:end+1], left)) ||
-			rows >= 3 && m.beginsTableAcross(slabs[end-1:], left) {
+			rows >= 3 && m.beginsTableAcross(slabs[end-1:], left) && m.standsApart(slabs[max(first, end-usualSlabs):end+1]) {
 			break
 		}
 		gap := m.pictures.roomBetween(slabs[end-1].y1, next.y0, left)
@@ -213,6 +213,21 @@ func (m *bandMerger) countParts(slab pageBand) int {
 		return 0
 	}
 	return parts
+}
+
+// usualSlabs is how many slabs tell the usual room between the rows of columns.
+const usualSlabs = 16
+
+// standsApart reports whether the last of the slabs has more room above it than those before usually have: rows of the shorter of two tables side by
+// side have not, and no more have the rest of the longer one's.
+func (m *bandMerger) standsApart(slabs []pageBand) bool {
+	const more = 0.2 // ems
+	gaps := make([]float64, 0, len(slabs))
+	for i := 1; i < len(slabs); i++ {
+		gaps = append(gaps, slabs[i].y0-slabs[i-1].y1)
+	}
+	last := len(gaps) - 1
+	return gaps[last] > median(gaps[:last])+more*m.em
 }
 
 // beginsTableAcross reports whether the rows of a table begin below the first of the slabs, set apart from it, that has the gutter of the

@@ -18,18 +18,7 @@ type columnSplitter struct{ gutterJudge }
 // a table part nothing. The columns stand one after the other in the band's own array, for columns within columns
 // must not each take a page's memory.
 func (c columnSplitter) splitColumns(band pageBand) [][]segment {
-	parts := make([][]segment, len(band.freeSpans)+1)
-	for _, s := range band.segments {
-		i, _ := slices.BinarySearchFunc(band.freeSpans, s.x0, func(g span, x float64) int { return cmp.Compare(g.from, x) })
-		parts[i] = append(parts[i], s)
-	}
-	gaps := make([]span, 0, len(parts)) // left of each part
-	for i := range parts {
-		if len(parts[i]) > 0 {
-			gaps = append(gaps, band.freeSpans[max(0, i-1)])
-		}
-	}
-	parts = slices.DeleteFunc(parts, func(p []segment) bool { return len(p) == 0 })
+	parts, gaps := band.splitAtGutters()
 	if len(parts) < 2 {
 		return nil
 	}
@@ -69,6 +58,31 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 		slices.Reverse(columns)
 	}
 	return columns
+}
+
+// splitAtGutters returns the segments of a band between its gutters, and the gutter left of each part.
+func (b *pageBand) splitAtGutters() (parts [][]segment, gaps []span) {
+	parts = make([][]segment, len(b.freeSpans)+1)
+	for _, s := range b.segments {
+		i, _ := slices.BinarySearchFunc(b.freeSpans, s.x0, func(g span, x float64) int { return cmp.Compare(g.from, x) })
+		parts[i] = append(parts[i], s)
+	}
+	gaps = make([]span, 0, len(parts))
+	for i := range parts {
+		if len(parts[i]) > 0 {
+			gaps = append(gaps, b.freeSpans[max(0, i-1)])
+		}
+	}
+	return slices.DeleteFunc(parts, func(p []segment) bool { return len(p) == 0 }), gaps
+}
+
+// isLabelledTable reports whether a band is a table whose rows room sets apart: a row by itself may look like columns of text.
+func (c columnSplitter) isLabelledTable(band pageBand) bool {
+	if len(band.freeSpans) == 0 {
+		return false
+	}
+	parts, _ := band.splitAtGutters()
+	return c.areLabelledRows(parts)
 }
 
 // partsColumns reports whether the gutter left of part at parts columns, of which the one on its left begins at part first.

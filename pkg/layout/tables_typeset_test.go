@@ -121,3 +121,45 @@ func TestJoinHeadlessColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesOfDifferentHeight reads two tables side by side of which one goes on below the other.
+func TestTablesOfDifferentHeight(t *testing.T) {
+	t.Parallel()
+	rows := func(x float64, labels ...string) []*inkstreamv1.Line {
+		var out []*inkstreamv1.Line
+		for i, label := range labels {
+			y := 100 + 16*float64(i)
+			out = append(out, at(x, y, 10, label), at(x+120, y, 10, fmt.Sprint(1234+i)), at(x+180, y, 10, fmt.Sprint(5234+i)))
+		}
+		return out
+	}
+	page := pageOf(rows(50, "Edge", "Bremen", "Lower town", "Hesse", "Berlin", "Saxony", "Mainz", "Ulm", "Trier", "Worms"), rows(330, "Alpine villages", "Kiel", "Jena", "Bonn", "Cologne"))
+	ArrangePage(page)
+	if got := tablesOf(page); len(got) != 2 || got[0].GetRows() != 10 || got[1].GetRows() != 5 {
+		t.Errorf("got %v, want tables of 10 and 5 rows", got)
+	}
+}
+
+// TestRowsThatRoomSetsApart keeps the rows of a table together although one by itself looks like two columns of text.
+func TestRowsThatRoomSetsApart(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	y := 100.0
+	for _, row := range []struct{ label, text []string }{
+		{[]string{"Border"}, []string{"Dubois visited the considerable", "budget after every street; he", "delayed some difference."}},
+		{[]string{"Old officer", "election"}, []string{"The network visited the exhibition", "near Quarley and its village,"}},
+		{[]string{"Magazine"}, []string{"Any vessel, the engine because of", "measures never between our careful", "workshop, could be small."}},
+		{[]string{"Tradition"}, []string{"Through the northern report that", "statement was recently sudden."}},
+		{[]string{"Window"}, []string{"Across the orchestra with them it", "had been sudden since then."}},
+	} {
+		lines = append(lines, down(60, y, 10, row.label...)...)
+		lines = append(lines, down(150, y, 10, row.text...)...)
+		lines = append(lines, at(360, y, 10, "Bernard Crane"), at(460, y, 10, "26 May"))
+		y += 12*float64(len(row.text)) + 12
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := tablesOf(page); len(got) != 1 || got[0].GetRows() != 5 || got[0].GetColumns() != 4 {
+		t.Errorf("got %v, want one table of 5 rows and 4 columns", got)
+	}
+}

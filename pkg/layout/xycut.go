@@ -80,6 +80,10 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 		if take(band, c.gutterJudge) {
 			continue
 		}
+		if (columnSplitter{c.gutterJudge}).isLabelledTable(band) {
+			end += len(band.segments)
+			continue
+		}
 		for _, part := range c.splitAtGaps(band) {
 			if len(part.freeSpans) == 0 || !take(part, ofPart) {
 				end += len(part.segments)
