@@ -88,12 +88,24 @@ func (c columnSplitter) isLabelledTable(band pageBand) bool {
 // partsColumns reports whether the gutter left of part at parts columns, of which the one on its left begins at part first.
 func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
 	left, right, gap := parts[at-1], parts[at], gaps[at]
-	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) {
+	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) || c.areMarkers(left, right) || c.areMarkers(right, left) {
 		return false
 	}
 	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||
 		c.areColumnsWithLabels(parts, gaps, first, at) || c.areContentsColumns(parts[first:at], parts[at:]) ||
 		c.areTablesSideBySide(parts[first:at], parts[at:])
+}
+
+// areMarkers reports whether segments are nothing but the markers of a list's items, each level with text on the other side: those read with it.
+func (c columnSplitter) areMarkers(segments, text []segment) bool {
+	for i := range segments {
+		if s := &segments[i]; s.table != nil || len(s.words) != 1 || parseSpacedMarker(s.words[0].GetText()) == "" {
+			return false
+		}
+	}
+	markers := buildSide(segments, c.em)
+	level, _ := matchSides(markers, buildSide(text, c.em), c.em)
+	return level == len(markers)
 }
 
 // isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of typescript are as wide as

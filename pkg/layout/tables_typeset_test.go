@@ -163,3 +163,40 @@ func TestRowsThatRoomSetsApart(t *testing.T) {
 		t.Errorf("got %v, want one table of 5 rows and 4 columns", got)
 	}
 }
+
+// TestMarkersBesideText keeps the markers of a list, which some programs draw before its text, with the items.
+func TestMarkersBesideText(t *testing.T) {
+	t.Parallel()
+	segments := func(lines []*inkstreamv1.Line) []segment {
+		var out []segment
+		for _, line := range lines {
+			out = append(out, newSegment(line.Words, 0))
+		}
+		return out
+	}
+	text := segments(down(108, 100, 11, "The suite: it continued to dominate with its many parts, and the", "word processor with the other tools was what all offices bought.",
+		"The free ones: they came up as alternatives some years later and", "offered free and flexible programs for all who wanted to write."))
+	markersAt := func(marker string, ys ...float64) []segment {
+		var lines []*inkstreamv1.Line
+		for _, y := range ys {
+			lines = append(lines, at(90, y, 11, marker))
+		}
+		return segments(lines)
+	}
+	c := columnSplitter{gutterJudge{em: 11}}
+	for _, tt := range []struct {
+		name     string
+		segments []segment
+		want     bool
+	}{
+		{"bullets", markersAt("•", 100, 126.4), true},
+		{"numbers", markersAt("2.", 100, 126.4), true},
+		{"bullets elsewhere", markersAt("•", 100, 300), false},
+		{"words", markersAt("Suite", 100, 126.4), false},
+		{"numbers of lines", markersAt("5", 100, 126.4), false},
+	} {
+		if got := c.areMarkers(tt.segments, text); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
