@@ -325,7 +325,11 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 // headings and quotations, stand as far apart as their own size asks for.
 func (p *textColumn) maxStep(i int) float64 {
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	limit := 1.3*p.pitch + max(0, max(cur.height, min(cur.style.size, 4*p.em))-p.em)
+	own := cur.height // boxes of some fonts are half as high again as their type
+	if cur.style.size > 0.5*cur.height {
+		own = min(cur.style.size, 4*p.em)
+	}
+	limit := 1.3*p.pitch + max(0, own-p.em)
 	if size := min(prev.style.size, cur.style.size); size > 1.1*p.em && size > 0.98*max(prev.style.size, cur.style.size) {
 		return max(limit, 1.5*min(size, 12*p.em))
 	}

@@ -32,21 +32,22 @@ func (p *textColumn) endsParagraph(i int) bool {
 	return prev.endsSentence && max(a.math, b.math) == 0 && p.countSteps(step) > 1
 }
 
-// tightenPitch makes the pitch that of the lines which go on from full ones, where most lines stand farther apart, as entries
-// of a line or two do.
+// tightenPitch makes the pitch that of lines of which one certainly goes on with the other, where most lines stand farther
+// apart, as entries of a line or two do: the first is full and ends no sentence, the next begins with a small letter.
 func (p *textColumn) tightenPitch() {
-	const fewest, wider = 3, 1.3 // lines, times
+	const fewest = 2 // lines
 	var steps []float64
 	for i := 1; i < len(p.shapes); i++ {
-		step := p.shapes[i].baseline - p.shapes[i-1].baseline
-		if p.shapes[i].startsLower && step > 0.5*p.em && p.fillsLine(p.shapes[i-1], p.shapes[i]) {
+		prev, cur := p.shapes[i-1], p.shapes[i]
+		step := cur.baseline - prev.baseline
+		if cur.startsLower && !prev.endsSentence && !prev.style.mono && step > 0.5*p.em && p.fillsLine(prev, cur) {
 			steps = append(steps, step)
 		}
 	}
 	if len(steps) < fewest {
 		return
 	}
-	if within := median(steps); p.pitch > wider*within {
+	if within := median(steps); p.pitch > (1+leastRoom)*within {
 		p.pitch = within
 	}
 }

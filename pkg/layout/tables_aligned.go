@@ -171,12 +171,16 @@ func (a *aligner) hasSeveralCells(cells []segment) bool {
 		parseBareEnumerator(first).form != "" && cells[1].x0-cells[0].x1 < maxBareItemDistance*a.em) {
 		return false
 	}
+	mono := 0
 	for _, c := range cells {
-		if hasLeaderDots(c) || a.style.isMonospaced(c.words) {
+		if hasLeaderDots(c) {
 			return false
 		}
+		if a.style.isMonospaced(c.words) {
+			mono++
+		}
 	}
-	return !isCaption(first)
+	return mono < len(cells) && !isCaption(first)
 }
 
 // hasLeaderDots reports whether a segment has a row of dots that leads from an entry to its page.

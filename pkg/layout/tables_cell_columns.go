@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -30,6 +31,9 @@ func (f columnFinder) widestBlank(rows []tableLine) float64 {
 	}
 	return max(usual*f.em, min(widest*f.em, wider*median(blanks)))
 }
+
+// mostNarrowGaps is how many stretches are looked at that are too narrow by themselves.
+const mostNarrowGaps = 16
 
 // findGutters returns the stretches that nearly all rows leave free: between words, for the blanks of running text do
 // not stand one above the other.
@@ -71,6 +75,7 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 		most, sure = 0, 0.8*f.em
 	}
 	var out []span
+	tries := 0
 	depth, from, free := 0, x0, false
 	for _, e := range at {
 		was := depth
@@ -78,7 +83,12 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 		switch {
 		case was <= most && depth > most:
 			gap := span{from, e.x}
-			if free && e.x-from >= least && (e.x-from >= sure || f.beginsFigures(rows, gap)) {
+			isGap := free && e.x-from >= least && (e.x-from >= sure || f.beginsFigures(rows, gap))
+			if free && !isGap && was == 0 && tries < mostNarrowGaps {
+				tries++
+				isGap = f.partsAllWidely(rows, gap)
+			}
+			if isGap {
 				out = append(out, gap)
 			}
 			free = false
@@ -87,6 +97,28 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 		}
 	}
 	return out
+}
+
+// partsAllWidely reports whether a narrow stretch parts all rows, each of which leaves much room there: the figures of one column end at the right,
+// and a wide head begins at the left of the next.
+func (f columnFinder) partsAllWidely(rows []tableLine, gap span) bool {
+	const room, fewest = 0.8, 3 // ems, rows
+	for _, r := range rows {
+		left, right := math.Inf(-1), math.Inf(1)
+		for _, s := range r.segments {
+			for _, w := range s.words {
+				if b := f.style.rotation.rotateRect(rectFromBox(w.GetBbox())); b.x1 <= gap.from+0.01 {
+					left = max(left, b.x1)
+				} else {
+					right = min(right, b.x0)
+				}
+			}
+		}
+		if right-left < room*f.em {
+			return false
+		}
+	}
+	return len(rows) >= fewest
 }
 
 // beginsFigures reports whether figures stand right of a gap and something left of it, in all rows but one at most.
@@ -199,7 +231,9 @@ func (f columnFinder) cutSegment(s segment, gaps []span) []segment {
 		if right.x0-left.x1 < 0.42*f.em {
 			continue
 		}
-		on := slices.ContainsFunc(gaps, func(g span) bool { return min(g.to, right.x0)-max(g.from, left.x1) > 0.25*f.em })
+		on := slices.ContainsFunc(gaps, func(g span) bool {
+			return min(g.to, right.x0)-max(g.from, left.x1) > min(0.25*f.em, 0.9*(g.to-g.from))
+		})
 		if on {
 			out = append(out, segmentPart(s, start, i, tn))
 			start = i

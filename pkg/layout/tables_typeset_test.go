@@ -74,6 +74,13 @@ func TestTypesetTables(t *testing.T) {
 				"3: 0=Local 1=0.56 2=0.78 3=0.91 4=0.09 5=0.22\n4: 0=Total 1=0.56 2=0.78 3=0.91 4=0.09 5=0.23",
 		},
 		{
+			"a head that begins where the figures on its left end",
+			pageOf(rowsAt(100, 10, []string{"100:Month", "170:Ships", "220:Tons", "252:Delayed"}, []string{"100:January", "180:112", "220:45,201", "280:3"},
+				[]string{"100:February", "180:980", "220:39,870", "280:7"}, []string{"100:March", "180:131", "220:52,040", "280:1"}, []string{"100:April", "180:131", "220:52,041", "280:4"})),
+			"0: 0=Month 1=Ships 2=Tons 3=Delayed\n1: 0=January 1=112 2=45,201 3=3\n2: 0=February 1=980 2=39,870 3=7\n3: 0=March 1=131 2=52,040 3=1\n" +
+				"4: 0=April 1=131 2=52,041 3=4",
+		},
+		{
 			"text with wide blanks below the last line",
 			ruledPage(across(150, 420, 98, 112, 162), rowsAt(100, 10, []string{"150:Region", "230:Sales", "280:Costs", "330:Staff", "380:Shops"},
 				[]string{"150:Saxony", "230:4,190", "280:1,720", "330:2,281", "380:1,001"}, []string{"150:Bremen", "230:7,515", "280:5,382", "330:7,527", "380:1,002"},
@@ -198,5 +205,46 @@ func TestMarkersBesideText(t *testing.T) {
 		if got := c.areMarkers(tt.segments, text); got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestTableOfOptions makes a table of rows whose labels are in a font of fixed pitch, and none of code with wide blanks.
+func TestTableOfOptions(t *testing.T) {
+	t.Parallel()
+	for _, font := range []int32{1, 2} {
+		lines := rowsAt(100, 10, []string{"100:Option", "180:Default", "240:Meaning"}, []string{"100:port", "180:8080", "240:where the server listens"},
+			[]string{"100:berths", "180:12", "240:how many ships there are"}, []string{"100:tide", "180:auto", "240:which table is taken"},
+			[]string{"100:report", "180:daily", "240:when reports are written"})
+		page := pageOf(lines)
+		page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Courier", FixedPitch: true}}
+		for i, line := range lines {
+			if set(1, line); i%3 == 0 || font == 2 {
+				set(2, line)
+			}
+		}
+		ArrangePage(page)
+		if got, want := len(tablesOf(page)), int(2-font); got != want {
+			t.Errorf("text in font %d: got %d tables, want %d", font, got, want)
+		}
+	}
+}
+
+// TestPitchOfShortParagraphs parts paragraphs most of which have one line: those that go on tell how far apart the lines of one are.
+func TestPitchOfShortParagraphs(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	y := 100.0
+	for _, paragraph := range [][]string{
+		{"The server starts again and goes on from the place where it had been, nothing is", "lost but the last second."}, {"Two harbours share a server."},
+		{"They have different names for all of their berths, and for each of the ships that", "lie at the quay and wait for wind."}, {"A harbour is a place where ships wait."},
+		{"No harbour is too small."}, {"Some harbours have no tides."},
+	} {
+		lines = append(lines, down(72, y, 10, paragraph...)...)
+		y += 12*float64(len(paragraph)) + 4.2
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := len(page.GetBlocks()); got != 6 {
+		t.Errorf("got %d paragraphs, want 6: %q", got, page.GetText())
 	}
 }
