@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,6 +31,7 @@ type lineShape struct {
 	page               int        // that number; 0 where there is none
 	capitals           bool       // it has letters, no small ones among them
 	section            string     // the number of a section that it begins with
+	writtenOn          bool       // it has a line to write on
 }
 
 // measureShape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge
@@ -55,6 +57,7 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
 	s.capitals = areAllCapitals(words)
+	s.writtenOn = slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return strings.Contains(w.GetText(), "_____") })
 	s.startsLower = startsLower(words[0].GetText())
 	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
 	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
@@ -299,8 +302,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
 			step > 2*p.pitch || step < -0.5*p.em
 	}
-	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.endsParagraph(i) || p.endsEarly(i) ||
-		p.hangs && cur.x0-p.left < 0.25*p.em || p.isFirstLine(i) {
+	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.beginsParagraph(i) {
 		return true
 	}
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {
@@ -319,6 +321,14 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	short := p.right-prev.x1 > 2*p.em
 	backs := i+1 < len(p.shapes) && p.shapes[i+1].x0-p.left < 0.5*p.em
 	return short && backs
+}
+
+// beginsParagraph reports whether a paragraph begins with line i: by the room above it, by where the line above ends, by its
+// own indent or lack of one, by bold type, or where a contract is signed.
+func (p *textColumn) beginsParagraph(i int) bool {
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	return p.endsParagraph(i) || p.endsEarly(i) || p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) ||
+		p.isBoldLineBetween(i) || cur.writtenOn && !prev.writtenOn && prev.endsSentence
 }
 
 // maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as in
@@ -395,6 +405,14 @@ func (p *textColumn) changesStyle(i int) bool {
 		return true
 	}
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
+}
+
+// isBoldLineBetween reports whether line i is a short bold one between others that are not, below the end of a sentence: a question above its
+// answer. A bold word at the end of a paragraph is seldom all of its last line.
+func (p *textColumn) isBoldLineBetween(i int) bool {
+	const room = 3.0 // ems
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	return cur.style.bold && !prev.style.bold && prev.endsSentence && p.right-cur.x1 > room*p.em && i+1 < len(p.shapes) && !p.shapes[i+1].style.bold
 }
 
 // wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word for which the line

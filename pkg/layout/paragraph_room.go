@@ -11,6 +11,8 @@ const (
 	lineSlack, leastRoom = 0.07, 0.15
 	// evenShare is the share of the lines of a column that must stand evenly before a little more room says anything.
 	evenShare = 0.5
+	// maxEdgeIndent is how far a line that begins at the column's edge may stand off it, in ems.
+	maxEdgeIndent = 0.25
 )
 
 // endsParagraph reports whether a paragraph ends above line i because of a little more room than there is between the
@@ -127,7 +129,7 @@ func (p *textColumn) endsEarly(i int) bool {
 // measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those at the
 // indent go on from a line without room for their first word, and many at the edge do not.
 func (p *textColumn) measureIndent() {
-	const fewest, least, most, slack = 3, 0.6, 6, 0.25 // lines, ems
+	const fewest, least, most = 3, 0.6, 6 // lines, ems
 	outer, starts, inner, goOn, others, at := 0, 0, 0, 0, 0, 0.0
 	for i, s := range p.shapes {
 		if s.firstWidth > 0.5*(p.right-p.left) { // a script without blanks
@@ -135,7 +137,7 @@ func (p *textColumn) measureIndent() {
 		}
 		full := i > 0 && p.fillsLine(p.shapes[i-1], s)
 		indent := s.x0 - p.left
-		if indent < slack*p.em {
+		if indent < maxEdgeIndent*p.em {
 			if outer++; !full {
 				starts++
 			}
@@ -144,7 +146,7 @@ func (p *textColumn) measureIndent() {
 		if inner == 0 {
 			at = s.x0
 		}
-		if indent < least*p.em || indent > most*p.em || math.Abs(s.x0-at) > slack*p.em {
+		if indent < least*p.em || indent > most*p.em || math.Abs(s.x0-at) > maxEdgeIndent*p.em {
 			others++
 			continue
 		}
@@ -158,7 +160,7 @@ func (p *textColumn) measureIndent() {
 // measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow lines
 // that end short.
 func (p *textColumn) measureFirstLines() {
-	const fewest, least, most, slack = 2, 0.8, 6, 0.25 // lines, ems
+	const fewest, least, most = 2, 0.8, 6 // lines, ems
 	if p.hangs {
 		return
 	}
@@ -171,7 +173,7 @@ func (p *textColumn) measureFirstLines() {
 	if len(indents) < fewest {
 		return
 	}
-	if middle := median(indents); 2*countNear(indents, middle, slack*p.em) > len(indents) {
+	if middle := median(indents); 2*countNear(indents, middle, maxEdgeIndent*p.em) > len(indents) {
 		p.indent = middle
 	}
 }
@@ -189,8 +191,7 @@ func countNear(values []float64, at, slack float64) int {
 // isFirstLine reports whether line i is indented as the first lines of the column's paragraphs are, and the lines about it are
 // not.
 func (p *textColumn) isFirstLine(i int) bool {
-	const slack = 0.25 // ems
-	atEdge := func(s lineShape) bool { return s.x0-p.left < slack*p.em }
-	return p.indent > 0 && math.Abs(p.shapes[i].x0-p.left-p.indent) <= slack*p.em && atEdge(p.shapes[i-1]) &&
+	atEdge := func(s lineShape) bool { return s.x0-p.left < maxEdgeIndent*p.em }
+	return p.indent > 0 && math.Abs(p.shapes[i].x0-p.left-p.indent) <= maxEdgeIndent*p.em && atEdge(p.shapes[i-1]) &&
 		(i+1 == len(p.shapes) || atEdge(p.shapes[i+1]))
 }

@@ -248,3 +248,32 @@ func TestPitchOfShortParagraphs(t *testing.T) {
 		t.Errorf("got %d paragraphs, want 6: %q", got, page.GetText())
 	}
 }
+
+// TestLinesThatBeginAnew parts questions in bold type from the answer above them, and lines to sign on from the text, at the ends of sentences.
+func TestLinesThatBeginAnew(t *testing.T) {
+	t.Parallel()
+	const answer = "Yes. You have thirty days for it, and pay nothing at all. The label came with it."
+	for _, tt := range []struct {
+		name   string
+		lines  []*inkstreamv1.Line
+		bold   int // this line
+		blocks int
+	}{
+		{"a question", down(72, 100, 10, "Order it before noon, to have it in your hands within two or three working", answer, "Which cards are accepted?", "All the usual ones, and some that nobody has heard of in the last ten or more", "years."), 2, 3},
+		{"bold words at the end", down(72, 100, 10, "Order it before noon, to have it in your hands within two or three working", answer, "Mind the tide."), 2, 1},
+		{"a line to sign on", down(72, 100, 10, "This begins on the date of the order, and it ends after twelve months if it is", "not renewed by then, as Schedule A tells, and paid for in full before the day.", "Signed: ______________ Date: _________"), -1, 2},
+		{"a line to fill in", down(72, 100, 10, "This begins on the date of the order, and it ends after as many months as are", "______________ by the Licensor."), -1, 1},
+	} {
+		page := pageOf(tt.lines)
+		page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold", Weight: 700}}
+		for i, line := range tt.lines {
+			if set(1, line); i == tt.bold {
+				set(2, line)
+			}
+		}
+		ArrangePage(page)
+		if got := len(page.GetBlocks()); got != tt.blocks {
+			t.Errorf("%s: got %d blocks, want %d", tt.name, got, tt.blocks)
+		}
+	}
+}
