@@ -209,8 +209,8 @@ func (o *observer) countSizes(kind string, sizes map[int]int) {
 	}
 }
 
-// addTableSizes counts the characters of tables too on a page that has hardly any other text, or less and nothing but lines by themselves: there
-// they are the body, as in a price list.
+// addTableSizes counts the characters of tables too on a page that has hardly any other text, or less and nothing but
+// lines by themselves: there they are the body, as in a price list.
 func (o *observer) addTableSizes() {
 	text, tables := 0, 0
 	for _, n := range o.e.Sizes {
@@ -289,10 +289,15 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 		set(FlagItalic, f.GetItalic())
 	}
 	o.observeTextEnds(out, b)
-	switch b.GetType() {
+	o.noteProse(b.GetType(), out)
+}
+
+// noteProse notes whether a block is text that runs on.
+func (o *observer) noteProse(kind string, b *BlockEvidence) {
+	switch kind {
 	case layout.Table, layout.Code, layout.Figure:
 	default:
-		o.hasProse = o.hasProse || out.Lines > 1 || out.Flags&FlagStop != 0 && out.Words > 3
+		o.hasProse = o.hasProse || b.Lines > 1 || b.Flags&FlagStop != 0 && b.Words > 3
 	}
 }
 

@@ -238,8 +238,8 @@ func TestRecognisedHeadings(t *testing.T) {
 	}
 }
 
-// TestHeadingsOfPriceLists finds the headings over tables on a page with no other text: there the tables are the body, if they are most of it. Where
-// text runs on, that is the body, and lines of numbers are no headings.
+// TestHeadingsOfPriceLists finds the headings over tables on a page with no other text: there the tables are the body,
+// if they are most of it. Where text runs on, that is the body, and lines of numbers are no headings.
 func TestHeadingsOfPriceLists(t *testing.T) {
 	t.Parallel()
 	prices := func(y float32) *inkstreamv1.Block {

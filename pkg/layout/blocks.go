@@ -407,8 +407,8 @@ func (p *textColumn) changesStyle(i int) bool {
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
 }
 
-// isBoldLineBetween reports whether line i is a short bold one between others that are not, below the end of a sentence: a question above its
-// answer. A bold word at the end of a paragraph is seldom all of its last line.
+// isBoldLineBetween reports whether line i is a short bold one between others that are not, below the end of a
+// sentence: a question above its answer. A bold word at the end of a paragraph is seldom all of its last line.
 func (p *textColumn) isBoldLineBetween(i int) bool {
 	const room = 3.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]

@@ -218,8 +218,8 @@ func (m *bandMerger) countParts(slab pageBand) int {
 // usualSlabs is how many slabs tell the usual room between the rows of columns.
 const usualSlabs = 16
 
-// standsApart reports whether the last of the slabs has more room above it than those before usually have: rows of the shorter of two tables side by
-// side have not, and no more have the rest of the longer one's.
+// standsApart reports whether the last of the slabs has more room above it than those before usually have: rows of the
+// shorter of two tables side by side have not, and no more have the rest of the longer one's.
 func (m *bandMerger) standsApart(slabs []pageBand) bool {
 	const more = 0.2 // ems
 	gaps := make([]float64, 0, len(slabs))

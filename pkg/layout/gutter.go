@@ -76,7 +76,8 @@ func (b *pageBand) splitAtGutters() (parts [][]segment, gaps []span) {
 	return slices.DeleteFunc(parts, func(p []segment) bool { return len(p) == 0 }), gaps
 }
 
-// isLabelledTable reports whether a band is a table whose rows room sets apart: a row by itself may look like columns of text.
+// isLabelledTable reports whether a band is a table whose rows room sets apart: a row by itself may look like columns
+// of text.
 func (c columnSplitter) isLabelledTable(band pageBand) bool {
 	if len(band.freeSpans) == 0 {
 		return false
@@ -96,7 +97,8 @@ func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at i
 		c.areTablesSideBySide(parts[first:at], parts[at:])
 }
 
-// areMarkers reports whether segments are nothing but the markers of a list's items, each level with text on the other side: those read with it.
+// areMarkers reports whether segments are nothing but the markers of a list's items, each level with text on the other
+// side: those read with it.
 func (c columnSplitter) areMarkers(segments, text []segment) bool {
 	for i := range segments {
 		if s := &segments[i]; s.table != nil || len(s.words) != 1 || parseSpacedMarker(s.words[0].GetText()) == "" {

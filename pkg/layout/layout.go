@@ -16,6 +16,7 @@
 //     Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
 //   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go) in a run of rows (tables_runs.go),
+//     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go),
 //     and kept where a second model says so (table_model.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
 //     below it (asides.go).

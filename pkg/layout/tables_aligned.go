@@ -264,8 +264,9 @@ func joinMarkColumns(t *table) {
 	}
 }
 
-// joinHeadColumns joins a column that holds nothing but its head, in the first row or the last above figures, with a neighbour that lacks one: a
-// head need not stand above any of the figures below it, where those are aligned at the other edge.
+// joinHeadColumns joins a column that holds nothing but its head, in the first row or the last above figures, with a
+// neighbour that lacks one: a head need not stand above any of the figures below it, where those are aligned at the
+// other edge.
 func joinHeadColumns(t *table) {
 	const fewest = 2 // cells below a head
 	last := max(0, min(t.firstFigureRow(), mostHeadRows)-1)
@@ -294,8 +295,8 @@ func joinHeadColumns(t *table) {
 	}
 }
 
-// joinHeadlessColumns joins a column with the one on its left where it is nothing but the last words of a few of its cells, behind the wide blanks
-// of justified lines: it has no head, where all others have one.
+// joinHeadlessColumns joins a column with the one on its left where it is nothing but the last words of a few of its
+// cells, behind the wide blanks of justified lines: it has no head, where all others have one.
 func joinHeadlessColumns(t *table, em float64) {
 	const most, widest = 0.5, 2.5 // the share of the left column's cells; ems
 	first, headed := t.firstFigureRow(), make([]bool, t.columns)

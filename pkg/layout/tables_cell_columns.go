@@ -99,8 +99,8 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 	return out
 }
 
-// partsAllWidely reports whether a narrow stretch parts all rows, each of which leaves much room there: the figures of one column end at the right,
-// and a wide head begins at the left of the next.
+// partsAllWidely reports whether a narrow stretch parts all rows, each of which leaves much room there: the figures of
+// one column end at the right, and a wide head begins at the left of the next.
 func (f columnFinder) partsAllWidely(rows []tableLine, gap span) bool {
 	const room, fewest = 0.8, 3 // ems, rows
 	for _, r := range rows {

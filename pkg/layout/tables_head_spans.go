@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// headSpan is a head in one of a table's first rows that stands over several columns, and from where to where those reach.
+// headSpan is a head in one of a table's first rows that stands over several columns, and from where to where those
+// reach.
 type headSpan struct {
 	rect
 	columns span
@@ -14,8 +15,8 @@ type headSpan struct {
 // mostHeadRows is how many of a table's first rows may have heads over several columns.
 const mostHeadRows = 2
 
-// findHeadSpans returns those heads of rows that stand over several columns: a piece of a line runs below one and over several texts of the next
-// row, or it stands in the middle above several words that are heads themselves.
+// findHeadSpans returns those heads of rows that stand over several columns: a piece of a line runs below one and over
+// several texts of the next row, or it stands in the middle above several words that are heads themselves.
 func (f columnFinder) findHeadSpans(rows []tableLine) []headSpan {
 	var out []headSpan
 	if len(rows) < 3 {
@@ -69,7 +70,8 @@ func (f columnFinder) wordRect(s segment, i int) rect {
 	return f.style.rotation.rotateRect(rectFromBox(s.words[i].GetBbox()))
 }
 
-// findPartialLine returns a line that runs between a head and the next row, under the whole head but not over all columns; none of no length.
+// findPartialLine returns a line that runs between a head and the next row, under the whole head but not over all
+// columns; none of no length.
 func (f columnFinder) findPartialLine(head, all rect, top float64) (line span) {
 	const slack, partial, near = 0.3, 1.0, 2 // ems, and points
 	for _, r := range f.across[f.across.indexAt(head.y1-near):] {
@@ -83,8 +85,9 @@ func (f columnFinder) findPartialLine(head, all rect, top float64) (line span) {
 	return line
 }
 
-// divideColumns returns the heads of those that stand over several texts of the next row: over those that their line runs over, or else over words
-// that are heads themselves, in the middle of them. Heads over one line share what stands below it, each in the middle of its part.
+// divideColumns returns the heads of those that stand over several texts of the next row: over those that their line
+// runs over, or else over words that are heads themselves, in the middle of them. Heads over one line share what stands
+// below it, each in the middle of its part.
 func (f columnFinder) divideColumns(heads []segment, below []rowText, line span) []headSpan {
 	const slack, centred = 0.3, 0.5 // ems
 	hasLine := line.to > line.from

@@ -100,8 +100,8 @@ func (r *tableRuns) isSpanningHead(k int, x0 float64) bool {
 	return below >= 2
 }
 
-// continuesCell reports whether a row stands below a cell of a row above and within its column: text of a cell may take many lines. Below the
-// first cell other text may begin, but not in the middle of a sentence.
+// continuesCell reports whether a row stands below a cell of a row above and within its column: text of a cell may take
+// many lines. Below the first cell other text may begin, but not in the middle of a sentence.
 func (r *tableRuns) continuesCell(above, row tableLine) bool {
 	const slack = 0.3 // ems
 	for i := range above.cells {
@@ -178,8 +178,8 @@ func (r *tableRuns) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {
 		!r.across.hasBetween(row.y1+near*r.em, next.y0, x0, x1)
 }
 
-// isTextBelowRule reports whether a line that is as wide as a table runs between its row and the next, which is running text and reaches
-// beyond the line on both sides: text below the table, whose blanks are wide by chance.
+// isTextBelowRule reports whether a line that is as wide as a table runs between its row and the next, which is running
+// text and reaches beyond the line on both sides: text below the table, whose blanks are wide by chance.
 func (r *tableRuns) isTextBelowRule(row, next tableLine, x0, x1 float64) bool {
 	const beyond, slack, words = 1.0, 0.5, 7 // ems, and words
 	line := r.across.longestBetween(row.y1-1.5, next.y0+1.5)

@@ -23,8 +23,8 @@ func rowsAt(y, size float64, rows ...[]string) []*inkstreamv1.Line {
 	return out
 }
 
-// TestTypesetTables reads tables as typesetters set them: labels that wrap in a narrow column, all lines at one distance, and heads over several
-// columns.
+// TestTypesetTables reads tables as typesetters set them: labels that wrap in a narrow column, all lines at one
+// distance, and heads over several columns.
 func TestTypesetTables(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -106,7 +106,8 @@ func TestTypesetTables(t *testing.T) {
 	}
 }
 
-// TestJoinHeadlessColumns joins the last words of justified labels with the labels, and no column with a head, with figures or with most rows.
+// TestJoinHeadlessColumns joins the last words of justified labels with the labels, and no column with a head, with
+// figures or with most rows.
 func TestJoinHeadlessColumns(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -208,7 +209,8 @@ func TestMarkersBesideText(t *testing.T) {
 	}
 }
 
-// TestTableOfOptions makes a table of rows whose labels are in a font of fixed pitch, and none of code with wide blanks.
+// TestTableOfOptions makes a table of rows whose labels are in a font of fixed pitch, and none of code with wide
+// blanks.
 func TestTableOfOptions(t *testing.T) {
 	t.Parallel()
 	for _, font := range []int32{1, 2} {
@@ -229,7 +231,8 @@ func TestTableOfOptions(t *testing.T) {
 	}
 }
 
-// TestPitchOfShortParagraphs parts paragraphs most of which have one line: those that go on tell how far apart the lines of one are.
+// TestPitchOfShortParagraphs parts paragraphs most of which have one line: those that go on tell how far apart the
+// lines of one are.
 func TestPitchOfShortParagraphs(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -249,7 +252,8 @@ func TestPitchOfShortParagraphs(t *testing.T) {
 	}
 }
 
-// TestLinesThatBeginAnew parts questions in bold type from the answer above them, and lines to sign on from the text, at the ends of sentences.
+// TestLinesThatBeginAnew parts questions in bold type from the answer above them, and lines to sign on from the text,
+// at the ends of sentences.
 func TestLinesThatBeginAnew(t *testing.T) {
 	t.Parallel()
 	const answer = "Yes. You have thirty days for it, and pay nothing at all. The label came with it."

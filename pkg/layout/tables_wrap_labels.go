@@ -17,7 +17,8 @@ type labelWrap int
 
 const (
 	noLabelWrap labelWrap = iota
-	// possibleLabelWrap is a line that would not have fitted above: a label goes on, or the heading of a group stands there.
+	// possibleLabelWrap is a line that would not have fitted above: a label goes on, or the heading of a group stands
+	// there.
 	possibleLabelWrap
 	// certainLabelWrap is such a line in the middle of a word or a sentence.
 	certainLabelWrap
@@ -37,8 +38,9 @@ func (w wrappedRows) measureLabels(rows [][]tableCell) labelColumn {
 	return out
 }
 
-// continuesLabel tells whether a row is nothing but the next line of the label that begins or goes on in the row above: its first word would
-// not have fitted there. Nothing else sets such lines apart from rows where all lines have one distance.
+// continuesLabel tells whether a row is nothing but the next line of the label that begins or goes on in the row above:
+// its first word would not have fitted there. Nothing else sets such lines apart from rows where all lines have one
+// distance.
 func (w wrappedRows) continuesLabel(above, cells []tableCell, labels labelColumn) labelWrap {
 	const near, edge, blank, slack = 0.6, 0.3, 0.25, 0.1 // ems
 	if len(cells) != 1 || len(above) == 0 {
