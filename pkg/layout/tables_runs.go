@@ -205,8 +205,9 @@ func (r *tableRuns) splitRun(first, end int) (int, int) {
 		}
 		tried++
 		upper, lower := columns.countColumns(rows[first:k]), columns.countColumns(rows[k:end])
-		parted := upper > whole && lower > whole || wide && (lower > whole && countSeveral(rows[k:end]) >= minSplitRows ||
-			upper > whole && countSeveral(rows[first:k]) >= minSplitRows)
+		tall, deep := countSeveral(rows[first:k]) >= minSplitRows, countSeveral(rows[k:end]) >= minSplitRows
+		parted := upper > whole && lower > whole || wide && (lower > whole && deep || upper > whole && tall ||
+			whole > max(upper, lower) && min(upper, lower) > 2 && tall && deep) // columns of one do not stand below those of the other
 		if parted && upper+lower > best {
 			best, at = upper+lower, k
 		}

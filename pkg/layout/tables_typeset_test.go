@@ -209,6 +209,28 @@ func TestMarkersBesideText(t *testing.T) {
 	}
 }
 
+// TestTablesOfOtherColumns parts two tables one above the other whose columns do not stand below each other.
+func TestTablesOfOtherColumns(t *testing.T) {
+	t.Parallel()
+	rows := func(y float64, labels []string, at ...float64) []*inkstreamv1.Line {
+		var rows [][]string
+		for i, label := range labels {
+			row := []string{"60:" + label}
+			for j, x := range at {
+				row = append(row, fmt.Sprintf("%g:%d", x, 101+10*i+j))
+			}
+			rows = append(rows, row)
+		}
+		return rowsAt(y, 10, rows...)
+	}
+	page := pageOf(rows(100, []string{"Pattern", "Country", "Network", "Border", "People", "Total"}, 160, 210, 260, 310, 360, 410),
+		rows(200, []string{"Warehouse", "Shadow", "Territory", "Museum", "Church", "Reason", "Lecture", "Morning"}, 235, 285, 335, 385))
+	ArrangePage(page)
+	if got := tablesOf(page); len(got) != 2 || got[0].GetColumns() != 7 || got[1].GetColumns() != 5 {
+		t.Errorf("got %v, want tables of 7 and 5 columns", got)
+	}
+}
+
 // TestTableOfOptions makes a table of rows whose labels are in a font of fixed pitch, and none of code with wide
 // blanks.
 func TestTableOfOptions(t *testing.T) {
