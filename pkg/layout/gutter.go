@@ -94,7 +94,15 @@ func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at i
 	}
 	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||
 		c.areColumnsWithLabels(parts, gaps, first, at) || c.areContentsColumns(parts[first:at], parts[at:]) ||
-		c.areTablesSideBySide(parts[first:at], parts[at:])
+		c.areTablesSideBySide(parts[first:at], parts[at:]) || c.areRowsBesideText(parts, gaps, first, at)
+}
+
+// areRowsBesideText reports whether a table ends or begins at the gutter left of part at, and what stands on the other side is no part of its
+// rows. The column on the left begins at part first.
+func (c columnSplitter) areRowsBesideText(parts [][]segment, gaps []span, first, at int) bool {
+	side := func(parts ...[]segment) []sideLine { return buildSide(slices.Concat(parts...), c.em) }
+	return c.haveOwnRows(side(parts[at-1]), side(parts[at]), gaps[at]) &&
+		c.haveOwnRows(side(parts[first:at]...), side(parts[at:]...), gaps[at])
 }
 
 // areMarkers reports whether segments are nothing but the markers of a list's items, each level with text on the other

@@ -1,0 +1,73 @@
+package layout
+
+import (
+	"math"
+	"slices"
+)
+
+// haveOwnRows reports whether the lines on the two sides of a gutter stand at heights of their own, as those of a table and of the text
+// beside it do: one side has line below line without room for more, and few lines of the other are level with them, or are by the same
+// distance off. Where rows have cells of several lines, the others stand at the height of the first, or in the middle.
+func (j *gutterJudge) haveOwnRows(left, right []sideLine, gap span) bool {
+	y0, y1 := math.Inf(-1), math.Inf(1)
+	for _, side := range [][]sideLine{left, right} {
+		top, bottom := math.Inf(1), math.Inf(-1)
+		for _, l := range side {
+			top, bottom = min(top, l.y0), max(bottom, l.y1)
+		}
+		y0, y1 = max(y0, top), min(y1, bottom)
+	}
+	within := func(side []sideLine) (middles []float64) {
+		for _, l := range side {
+			if y := l.centerY(); y > y0 && y < y1 {
+				middles = append(middles, y)
+			}
+		}
+		slices.Sort(middles)
+		return middles
+	}
+	c := gutterContext{gap: gap, across: j.rulings.across, em: j.em}
+	if c.rulesAcross(y0, y1) > 0 {
+		return false
+	}
+	a, b := within(left), within(right)
+	return standBetweenRows(b, a, j.em) || standBetweenRows(a, b, j.em)
+}
+
+// standBetweenRows reports whether few lines are level with rows that follow each other closely, and not in the middle between two of them
+// either. Lines and rows are given by their middles, from top to bottom.
+func standBetweenRows(lines, rows []float64, em float64) bool {
+	const (
+		fewestLines, fewestRows = 6, 8
+		dense, even, widest     = 0.75, 1.3, 2.0 // share of steps from row to row, up to so many times the usual one, of up to so many ems
+		slack                   = 0.2            // ems
+		level, centred          = 0.6, 0.8       // shares of lines
+	)
+	if len(lines) < fewestLines || len(rows) < fewestRows {
+		return false
+	}
+	steps := make([]float64, 0, len(rows))
+	for i := 1; i < len(rows); i++ {
+		steps = append(steps, rows[i]-rows[i-1])
+	}
+	pitch, close := median(steps), 0
+	for _, s := range steps {
+		if s <= even*pitch {
+			close++
+		}
+	}
+	if pitch > widest*em || float64(close) < dense*float64(len(steps)) {
+		return false
+	}
+	offsets, halves, at := make([]float64, len(lines)), 0, 0
+	for i, y := range lines {
+		for at+1 < len(rows) && math.Abs(rows[at+1]-y) < math.Abs(rows[at]-y) {
+			at++
+		}
+		offsets[i] = y - rows[at]
+		if off := math.Abs(offsets[i]); min(off, math.Abs(pitch/2-off)) < 0.7*slack*em {
+			halves++
+		}
+	}
+	return alignedShare(offsets, slack*em) < level && float64(halves) < centred*float64(len(lines))
+}

@@ -1,0 +1,74 @@
+package layout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestTextBesideTable reads text beside a table by itself, whose lines are not level with the table's rows, and the rows whose last column is
+// text across.
+func TestTextBesideTable(t *testing.T) {
+	t.Parallel()
+	rows := func() (out []*inkstreamv1.Line) {
+		for i := range 20 {
+			y := 100 + 13*float64(i)
+			out = append(out, at(40, y, 10, fmt.Sprintf("Item%d", i)), at(130, y, 10, fmt.Sprint(4711+97*i)),
+				at(190, y, 10, fmt.Sprint(815+31*i)), at(250, y, 10, fmt.Sprint(9042+53*i)))
+		}
+		return out
+	}
+	for _, recognises := range []bool{true, false} {
+		arrange := func(left, right []*inkstreamv1.Line) string {
+			page := pageOf(interleaved(left, right))
+			if recognises {
+				page = recognised(left, right)
+			}
+			ArrangePage(page)
+			return page.GetText()
+		}
+		text := arrange(rows(), append(down(300, 104, 10.5, columnText(8)...), append(down(300, 212, 9, columnText(4)...), down(300, 270, 10, columnText(4)...)...)...))
+		if whole := strings.Join(columnText(8), " "); !strings.Contains(strings.Join(strings.Fields(text), " "), whole) ||
+			strings.Index(text, "The council") < strings.Index(text, "Item19") {
+			t.Errorf("recognised %v: the text beside the table is not read after it: %q", recognises, text)
+		}
+		var remarks []*inkstreamv1.Line
+		for i := range 20 {
+			remarks = append(remarks, at(300, 100+13*float64(i), 10, fmt.Sprintf("Delivered on day %d", i)))
+		}
+		if text = arrange(rows(), remarks); !strings.Contains(strings.Join(strings.Fields(text), " "), "9201 Delivered on day 3") {
+			t.Errorf("recognised %v: rows are not read across: %q", recognises, text)
+		}
+	}
+}
+
+// TestStandBetweenRows tells lines that are level with rows, or in the middle of those they belong to, from such as stand anywhere.
+func TestStandBetweenRows(t *testing.T) {
+	t.Parallel()
+	const em = 10
+	lines := func(n int, at func(i int) float64) (out []float64) {
+		for i := range n {
+			out = append(out, at(i))
+		}
+		return out
+	}
+	rows := lines(20, func(i int) float64 { return 12 * float64(i) })
+	for _, tt := range []struct {
+		name        string
+		lines, rows []float64
+		want        bool
+	}{
+		{"another pitch", lines(15, func(i int) float64 { return 4 + 15*float64(i) }), rows, true},
+		{"level", lines(20, func(i int) float64 { return 12*float64(i) + float64(i%3) - 1 }), rows, false},
+		{"level, with an offset", lines(20, func(i int) float64 { return 4 + 12*float64(i) }), rows, false},
+		{"in the middle of two or three lines", lines(8, func(i int) float64 { return 30*float64(i) + 6*float64(i%2) }), rows, false},
+		{"few", lines(5, func(i int) float64 { return 4 + 15*float64(i) }), rows, false},
+		{"rows apart", lines(15, func(i int) float64 { return 4 + 15*float64(i) }), lines(10, func(i int) float64 { return 24 * float64(i) }), false},
+	} {
+		if got := standBetweenRows(tt.lines, tt.rows, em); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
