@@ -24,16 +24,22 @@ const (
 // despeckle smooths a speckled page, looks for screens, and reports whether the page can be read at all. It keeps the
 // areas of ink of the page as it is then.
 func (r *reader) despeckle() (bool, error) {
-	var areas int
-	if r.areas, areas = r.img.findComponents(r.below); areas < minSpeckles {
+	if areas := findAreas(r); areas < minSpeckles {
 		r.screened = areas >= minScreenedAreas && r.img.countScreenDots(r.dpi, r.below, minTileDots) >= minScreenDots
 		return true, nil
 	}
 	if err := r.cleanImage(imageSteps{median: true}); err != nil {
 		return false, err
 	}
-	var left int
-	r.areas, left = r.img.findComponents(r.below)
+	left := findAreas(r)
 	inches := float64(len(r.img.pix)) / float64(r.dpi*r.dpi)
 	return left < minSpeckles || float64(left) < maxSpecklesPerInch*inches, nil
+}
+
+// findAreas looks for the areas of ink of the image, unless that was done, and returns how many there are.
+func findAreas(r *reader) int {
+	if r.areas == nil {
+		r.areas, r.found = r.img.findComponents(r.below)
+	}
+	return r.found
 }

@@ -56,15 +56,16 @@ type reader struct {
 	columnHandle func() (*Handle, error)
 	inColumns    bool      // the text runs in such columns
 	img          greyImage // cleaned
-	dpi          float32
-	below        byte // what is darker than this is ink
+	dpi          float32   // what the page claims, where that is credible
+	below        byte      // what is darker than this is ink
 	// ruled, if set, is the image in which rulings are looked for in the place of img, with its ink darker than ruledBelow.
 	ruled      *greyImage
 	ruledBelow byte
 	dark       bool // there were areas dark enough for light text
 	// screened says that there are greys made of dots.
 	screened bool
-	areas    []box // connected ink, but for the dots of leaders
+	areas    []box // connected ink, but for the dots of leaders; nil where the image has changed since it was looked for
+	found    int   // how many such areas there are, the dots included
 	leaders  []leader
 	// enlarge is the scale at which the page is read, and toldDPI the resolution that Tesseract is told of at that scale.
 	enlarge float64
@@ -156,7 +157,10 @@ func (r *reader) sharpenTones() {
 // for dark areas, and then light text on dark areas becomes dark. Where it is such areas that sink, it is the other way round: to even
 // them out would leave them grey, and their text with them.
 func newReader(img greyImage, dpi float32, o options) (*reader, error) {
-	r := &reader{img: img, dpi: dpi, below: inkThreshold(img), options: o, enlarge: 1, toldDPI: float64(dpi)}
+	r := &reader{img: img, below: inkThreshold(img), options: o, enlarge: 1}
+	findAreas(r)
+	dpi = credibleDPI(dpi, letterHeight(r.areas))
+	r.dpi, r.toldDPI = dpi, float64(dpi)
 	ground := measureBackground(img, dpi, r.below)
 	r.dark = hasDarkAreas(img, dpi, r.below)
 	isTurned := false
@@ -165,7 +169,7 @@ func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 			return nil, err
 		}
 		if turned := measureBackground(r.img, dpi, r.below); turned.isSinking() {
-			r.img, r.below = img, inkThreshold(img)
+			r.img, r.below, r.areas = img, inkThreshold(img), nil
 		} else {
 			ground, isTurned = turned, true
 		}
@@ -195,7 +199,7 @@ func (r *reader) cleanImage(s imageSteps) error {
 	if err != nil {
 		return err
 	}
-	r.img, r.below = img, inkThreshold(img)
+	r.img, r.below, r.areas = img, inkThreshold(img), nil
 	return nil
 }
 

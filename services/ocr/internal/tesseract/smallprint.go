@@ -22,7 +22,23 @@ const (
 	maxEnlargement               = 3
 	// maxEnlargedPixels bounds the image that is made, and with it the time.
 	maxEnlargedPixels = 24 << 20
+	// ordinaryCapital is the height of capitals and figures of ordinary text at ordinaryDPI.
+	ordinaryCapital = 28
+	// maxPrint is how many times the ordinary size letters may have at the resolution that a page claims, taken for
+	// capitals. Images without a resolution are taken for 96 dpi, which makes their print two to four times too large.
+	// Letters of Chinese and Japanese, which are as high as their lines, come to 1.6 at twelve points.
+	maxPrint = 1.75
 )
+
+// credibleDPI returns the resolution that a page claims, or the one at which letters of that height in pixels would have
+// ordinary size, were they capitals, where its print would be far too large. By how many inches high they are the
+// layout analysis takes letters for pictures, and figures in the cells of a table for specks.
+func credibleDPI(claimed float32, height float64) float32 {
+	if ordinary := float32(ordinaryDPI * height / ordinaryCapital); ordinary > maxPrint*claimed {
+		return ordinary
+	}
+	return claimed
+}
 
 // enlargeSmallPrint has the page read enlarged where its print is small. The layout analysis takes distances for what
 // they are at the resolution that it is told, so that small print told the scan's resolution is taken for pictures and

@@ -1,6 +1,9 @@
 package tesseract
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestLettersThatTouchAreHigher tells the height of small letters of pieces of words, which are as high as their largest letters.
 func TestLettersThatTouchAreHigher(t *testing.T) {
@@ -18,5 +21,25 @@ func TestLettersThatTouchAreHigher(t *testing.T) {
 	}
 	if got := letterHeight(pieces); got < 9 || got > 11 {
 		t.Errorf("pieces of words, 14 high: got %v, want about 10", got)
+	}
+}
+
+// TestResolutionOfOrdinaryPrint reads a page at the resolution that its letters tell where the one that it claims makes them too large.
+func TestResolutionOfOrdinaryPrint(t *testing.T) {
+	t.Parallel()
+	img := greyImage{pix: bytes.Repeat([]byte{255}, 900*600), width: 900, height: 600}
+	for y := 20; y < 570; y += 50 {
+		for x := 20; x < 870; x += 30 {
+			img.fillBox(box{x, y, x + 15, y + 28}, 0)
+		}
+	}
+	for claimed, want := range map[float32]float32{96: 300, 150: 300, 200: 200, 300: 300, 400: 400} {
+		r, err := newReader(img, claimed, options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.dpi != want || r.toldDPI != float64(want) {
+			t.Errorf("%v dpi are claimed: read at %v, want %v", claimed, r.dpi, want)
+		}
 	}
 }
