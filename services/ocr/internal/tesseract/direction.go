@@ -171,32 +171,43 @@ func hasDarkAreas(img greyImage, dpi float32, below byte) bool {
 
 // inkThreshold returns the grey value below which a pixel is ink: Otsu's threshold of a sample.
 func inkThreshold(img greyImage) byte {
+	histogram := img.sampleGreys()
+	at, _, _ := otsuThreshold(histogram[:])
+	return byte(at)
+}
+
+// sampleGreys counts the pixels of a sample by their grey.
+func (g greyImage) sampleGreys() (histogram [256]int) {
 	const enough = 64 << 10 // pixels
-	step := max(1, int(math.Sqrt(float64(len(img.pix)/enough))))
-	var histogram [256]int
-	for y := 0; y < img.height; y += step {
-		row := img.pix[y*img.width:][:img.width]
+	step := max(1, int(math.Sqrt(float64(len(g.pix)/enough))))
+	for y := 0; y < g.height; y += step {
+		row := g.pix[y*g.width:][:g.width]
 		for x := 0; x < len(row); x += step {
 			histogram[row[x]]++
 		}
 	}
+	return histogram
+}
+
+// otsuThreshold returns the value that parts a histogram into two classes farthest from each other, and the means of both; 0 if there is
+// only one.
+func otsuThreshold(histogram []int) (at int, dark, light float64) {
 	var total, sum float64
 	for v, n := range histogram {
 		total += float64(n)
 		sum += float64(v * n)
 	}
 	var low, lowSum, best float64
-	at := 0
-	for v := range 255 {
-		low += float64(histogram[v])
-		lowSum += float64(v * histogram[v])
+	for v, n := range histogram[:len(histogram)-1] {
+		low += float64(n)
+		lowSum += float64(v * n)
 		if low == 0 || low == total {
 			continue
 		}
 		gap := lowSum/low - (sum-lowSum)/(total-low)
 		if between := low * (total - low) * gap * gap; between > best {
-			best, at = between, v+1
+			best, at, dark, light = between, v+1, lowSum/low, (sum-lowSum)/(total-low)
 		}
 	}
-	return byte(at)
+	return at, dark, light
 }

@@ -159,7 +159,27 @@ static PIX *dark_areas(PIX *grey, int below, int dpi, PIX **border) {
 	return areas;
 }
 
-// turn_light makes light text dark: pixels of dark areas are turned to their opposite. What lies around the page becomes white.
+// paper_grey returns the grey that a tenth of those which are no ink exceed: of a page in shadow, that where it is light.
+static int paper_grey(PIX *grey, int below) {
+	NUMA *counts = pixGetGrayHistogram(grey, 4);
+	l_float32 count = 0, sum = 0, seen = 0;
+	for (int v = below; v < numaGetCount(counts); v++) {
+		numaGetFValue(counts, v, &count);
+		sum += count;
+	}
+	int paper = below;
+	for (; paper < 255; paper++) {
+		numaGetFValue(counts, paper, &count);
+		if ((seen += count) * 10 >= sum * 9) {
+			break;
+		}
+	}
+	numaDestroy(&counts);
+	return paper;
+}
+
+// turn_light makes light text dark: pixels of dark areas are turned to their opposite. What lies around the page becomes as light as the
+// page: beside white, grey paper would pass for ink.
 static PIX *turn_light(PIX *grey, int below, int dpi) {
 	PIX *border = NULL;
 	PIX *areas = dark_areas(grey, below, dpi, &border);
@@ -171,7 +191,7 @@ static PIX *turn_light(PIX *grey, int below, int dpi) {
 	if (out != NULL) {
 		pixCombineMasked(out, opposite, mask);
 		if (around != NULL) {
-			pixSetMasked(out, around, 255);
+			pixSetMasked(out, around, paper_grey(grey, below));
 		}
 	}
 	pixDestroy(&border);

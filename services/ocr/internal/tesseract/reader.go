@@ -185,6 +185,7 @@ func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 			return nil, err
 		}
 	}
+	darkenPaleText(r)
 	return r, nil
 }
 
