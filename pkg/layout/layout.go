@@ -13,7 +13,8 @@
 //     table does not, because a table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of the text on both sides
 //     (gutter_features.go). Lists that go on from column to column are known by what goes on (list_columns.go).
 //     Labels beside the entries of a column are no column of their own (label_columns.go).
-//     Gutters that are no wider than blanks are found by the rows that leave them free (strips.go).
+//     Gutters that are no wider than blanks are found by the rows that leave them free (strips.go). Text beside a table whose lines are level with
+//     none of its rows is a column of its own (gutter_rows.go).
 //   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go) in a run of rows (tables_runs.go),
 //     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go),

@@ -11,8 +11,9 @@
 // ms of looks; what is done to a page is done only where those looks say so:
 //
 //	background.go shaded or tinted paper is evened out: CER 0.63 to 0.03 on the corpus's three shaded scans
-//	image.c       light text on dark areas becomes dark, and black cloth around a book white: 0.23 to 0.14 on two old books, 0.079 to 0.072
-//	              on a slide
+//	image.c       light text on dark areas becomes dark, and black cloth around a book as light as its paper: 0.23 to 0.14 on two old books,
+//	              0.079 to 0.072 on a slide, 1.0 to 0.23 on a title page of grey paper
+//	pale_text.go  pale letters become dark where something else on the page is black and parts them from no paper: 1.0 to 0.20 on a receipt
 //	despeckle.go  specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread; pages with
 //	              screens are read once more, blurred: 0.088 to 0.070 on two columns under a grey heading, 0.47 to 0.43 on a table
 //	dust.go       specks smaller than any dot of the print become white: whole runs of words 0.72 to 0.98 on a generated fax of 4.5 points
@@ -26,7 +27,8 @@
 //	              two generated scans in Japanese
 //	smallprint.go print whose small letters are lower than 10 pixels is read enlarged, at the resolution at which it would be of ordinary size:
 //	              0.36 to 0.10 on a page of 2.5 by 4 inches, 0.31 to 0.09 and 0.37 to 0.22 on scans at 150 and 100 dpi; 24 degraded
-//	              pages 0.297 to 0.281 (the command 0.318)
+//	              pages 0.297 to 0.281 (the command 0.318); print that the resolution which a page claims makes far too large is read
+//	              at its own: 0.25 to 0.14 and 0.49 to 0.13 on a report and a ruled table
 //	ink.go        lines of letters that no word covers, and columns of figures, are read again, as a block and as scattered text; what
 //	              remains is counted and listed: 0.73 to 0.14 on a generated timetable
 //	bend.go       lines that are bent, as on a page that does not lie flat, are straightened: 0.072 to 0.058 on 23 generated scans, whole
