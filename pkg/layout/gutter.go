@@ -97,8 +97,8 @@ func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at i
 		c.areTablesSideBySide(parts[first:at], parts[at:]) || c.areRowsBesideText(parts, gaps, first, at)
 }
 
-// areRowsBesideText reports whether a table ends or begins at the gutter left of part at, and what stands on the other side is no part of its
-// rows. The column on the left begins at part first.
+// areRowsBesideText reports whether a table ends or begins at the gutter left of part at, and what stands on the other
+// side is no part of its rows. The column on the left begins at part first.
 func (c columnSplitter) areRowsBesideText(parts [][]segment, gaps []span, first, at int) bool {
 	side := func(parts ...[]segment) []sideLine { return buildSide(slices.Concat(parts...), c.em) }
 	return c.haveOwnRows(side(parts[at-1]), side(parts[at]), gaps[at]) &&

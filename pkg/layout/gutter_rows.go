@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// haveOwnRows reports whether the lines on the two sides of a gutter stand at heights of their own, as those of a table and of the text
-// beside it do: one side has line below line without room for more, and few lines of the other are level with them, or are by the same
-// distance off. Where rows have cells of several lines, the others stand at the height of the first, or in the middle.
+// haveOwnRows reports whether the lines on the two sides of a gutter stand at heights of their own, as those of a table
+// and of text next to it do: one side has line below line without room for more, and few lines of the other are level
+// with them, or are by the same distance off. Where rows have cells of several lines, the others stand at the height of
+// the first, or in the middle.
 func (j *gutterJudge) haveOwnRows(left, right []sideLine, gap span) bool {
 	y0, y1 := math.Inf(-1), math.Inf(1)
 	for _, side := range [][]sideLine{left, right} {
@@ -34,8 +35,8 @@ func (j *gutterJudge) haveOwnRows(left, right []sideLine, gap span) bool {
 	return standBetweenRows(b, a, j.em) || standBetweenRows(a, b, j.em)
 }
 
-// standBetweenRows reports whether few lines are level with rows that follow each other closely, and not in the middle between two of them
-// either. Lines and rows are given by their middles, from top to bottom.
+// standBetweenRows reports whether few lines are level with rows that follow each other closely, and not in the middle
+// between two of them either. Lines and rows are given by their middles, from top to bottom.
 func standBetweenRows(lines, rows []float64, em float64) bool {
 	const (
 		fewestLines, fewestRows = 6, 8
@@ -50,13 +51,13 @@ func standBetweenRows(lines, rows []float64, em float64) bool {
 	for i := 1; i < len(rows); i++ {
 		steps = append(steps, rows[i]-rows[i-1])
 	}
-	pitch, close := median(steps), 0
+	pitch, usual := median(steps), 0
 	for _, s := range steps {
 		if s <= even*pitch {
-			close++
+			usual++
 		}
 	}
-	if pitch > widest*em || float64(close) < dense*float64(len(steps)) {
+	if pitch > widest*em || float64(usual) < dense*float64(len(steps)) {
 		return false
 	}
 	offsets, halves, at := make([]float64, len(lines)), 0, 0

@@ -2,14 +2,15 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestTextBesideTable reads text beside a table by itself, whose lines are not level with the table's rows, and the rows whose last column is
-// text across.
+// TestTextBesideTable reads text beside a table by itself, whose lines are not level with the table's rows, and the
+// rows whose last column is text across.
 func TestTextBesideTable(t *testing.T) {
 	t.Parallel()
 	rows := func() (out []*inkstreamv1.Line) {
@@ -29,7 +30,8 @@ func TestTextBesideTable(t *testing.T) {
 			ArrangePage(page)
 			return page.GetText()
 		}
-		text := arrange(rows(), append(down(300, 104, 10.5, columnText(8)...), append(down(300, 212, 9, columnText(4)...), down(300, 270, 10, columnText(4)...)...)...))
+		text := arrange(rows(), slices.Concat(down(300, 104, 10.5, columnText(8)...), down(300, 212, 9, columnText(4)...),
+			down(300, 270, 10, columnText(4)...)))
 		if whole := strings.Join(columnText(8), " "); !strings.Contains(strings.Join(strings.Fields(text), " "), whole) ||
 			strings.Index(text, "The council") < strings.Index(text, "Item19") {
 			t.Errorf("recognised %v: the text beside the table is not read after it: %q", recognises, text)
@@ -38,13 +40,15 @@ func TestTextBesideTable(t *testing.T) {
 		for i := range 20 {
 			remarks = append(remarks, at(300, 100+13*float64(i), 10, fmt.Sprintf("Delivered on day %d", i)))
 		}
-		if text = arrange(rows(), remarks); !strings.Contains(strings.Join(strings.Fields(text), " "), "9201 Delivered on day 3") {
+		text = strings.Join(strings.Fields(arrange(rows(), remarks)), " ")
+		if !strings.Contains(text, "9201 Delivered on day 3") {
 			t.Errorf("recognised %v: rows are not read across: %q", recognises, text)
 		}
 	}
 }
 
-// TestStandBetweenRows tells lines that are level with rows, or in the middle of those they belong to, from such as stand anywhere.
+// TestStandBetweenRows tells lines that are level with rows, or in the middle of those they belong to, from such as
+// stand anywhere.
 func TestStandBetweenRows(t *testing.T) {
 	t.Parallel()
 	const em = 10

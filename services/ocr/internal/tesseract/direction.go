@@ -189,8 +189,8 @@ func (g greyImage) sampleGreys() (histogram [256]int) {
 	return histogram
 }
 
-// otsuThreshold returns the value that parts a histogram into two classes farthest from each other, and the means of both; 0 if there is
-// only one.
+// otsuThreshold returns the value that parts a histogram into two classes farthest from each other, and the means of
+// both; 0 if there is only one.
 func otsuThreshold(histogram []int) (at int, dark, light float64) {
 	var total, sum float64
 	for v, n := range histogram {

@@ -30,8 +30,8 @@ const (
 	maxPrint = 1.75
 )
 
-// credibleDPI returns the resolution that a page claims, or the one at which letters of that height in pixels would have
-// ordinary size, were they capitals, where its print would be far too large. By how many inches high they are the
+// credibleDPI returns the resolution that a page claims, or the one at which letters of that height in pixels would
+// have ordinary size, were they capitals, where its print would be far too large. By how many inches high they are the
 // layout analysis takes letters for pictures, and figures in the cells of a table for specks.
 func credibleDPI(claimed float32, height float64) float32 {
 	if ordinary := float32(ordinaryDPI * height / ordinaryCapital); ordinary > maxPrint*claimed {

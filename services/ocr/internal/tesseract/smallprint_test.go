@@ -24,7 +24,8 @@ func TestLettersThatTouchAreHigher(t *testing.T) {
 	}
 }
 
-// TestResolutionOfOrdinaryPrint reads a page at the resolution that its letters tell where the one that it claims makes them too large.
+// TestResolutionOfOrdinaryPrint reads a page at the resolution that its letters tell where the one that it claims makes
+// them too large.
 func TestResolutionOfOrdinaryPrint(t *testing.T) {
 	t.Parallel()
 	img := greyImage{pix: bytes.Repeat([]byte{255}, 900*600), width: 900, height: 600}
