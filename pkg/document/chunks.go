@@ -51,7 +51,8 @@ type Chunk struct {
 	// ID counts from 1.
 	ID   int    `json:"id"`
 	Text string `json:"text"`
-	// Headings are those that the passage stands under, the outermost first. Long ones are cut, and end with an ellipsis.
+	// Headings are those that the passage stands under, the outermost first. Long ones are cut, and end with an
+	// ellipsis.
 	Headings []string `json:"headings"`
 	Pages    []int    `json:"pages"`
 	Boxes    []Box    `json:"boxes"`

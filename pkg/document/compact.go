@@ -21,9 +21,9 @@ const exactField, roundedField = 2001, 2002
 // stands. The columns are the texts, joined by blanks, then of each of wordColumns what it differs from what is
 // expected of it, the lowest byte of all words first, then the next.
 //
-// In the rounded form, in which a compressed page is a quarter shorter, numbers are thousandths of a point, as they are in
-// document.json; the text of the page stands for those of the words where it has them in their order, which a byte ahead of
-// the columns says; and a box of a line or a block is left out that is the one around its words.
+// In the rounded form, in which a compressed page is a quarter shorter, numbers are thousandths of a point, as they
+// are in document.json; the text of the page stands for those of the words where it has them in their order, which a
+// byte ahead of the columns says; and a box of a line or a block is left out that is the one around its words.
 const (
 	wordColumns = 6
 	columnBytes = wordColumns * 4
@@ -39,9 +39,9 @@ const (
 
 var errCorruptWords = errors.New("the words of a stored page are damaged")
 
-// EncodeCompactPage returns a page, observed as it is, in the form that compresses well. [DecodePage] reads it, with the
-// boxes and sizes of words rounded to thousandths of a point; versions that do not know the form take its words for
-// empty. Nothing else may read the page at the same time.
+// EncodeCompactPage returns a page, observed as it is, in the form that compresses well. [DecodePage] reads it, with
+// the boxes and sizes of words rounded to thousandths of a point; versions that do not know the form take its words
+// for empty. Nothing else may read the page at the same time.
 func EncodeCompactPage(p *inkstreamv1.Page) ([]byte, error) { return encodeCompact(p, ObservePage(p)) }
 
 func encodeCompact(p *inkstreamv1.Page, e *Evidence) ([]byte, error) {

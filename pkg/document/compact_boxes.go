@@ -12,8 +12,8 @@ func roundNumber(v float32) float32 {
 	return f.decodeNumber(f.encodeNumber(v))
 }
 
-// canRound reports whether a page can be told from the rounded form: its numbers are of the sizes that pages have, and a
-// line with words and a block with such lines have boxes.
+// canRound reports whether a page can be told from the rounded form: its numbers are of the sizes that pages have, and
+// a line with words and a block with such lines have boxes.
 func canRound(p *inkstreamv1.Page) bool {
 	for _, b := range p.GetBlocks() {
 		hasBoxes := false
@@ -71,8 +71,8 @@ func (u *boxAround) isBox(box []float32) bool {
 	return *u != nil
 }
 
-// setBoxesAside takes out the boxes of lines and blocks that restoreBoxes puts back, rounded, and returns all of them in
-// their order, each block's ahead of those of its lines.
+// setBoxesAside takes out the boxes of lines and blocks that restoreBoxes puts back, rounded, and returns all of them
+// in their order, each block's ahead of those of its lines.
 func setBoxesAside(p *inkstreamv1.Page) (boxes [][]float32) {
 	for _, b := range p.GetBlocks() {
 		boxes = append(boxes, b.GetBbox())

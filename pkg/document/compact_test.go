@@ -38,8 +38,8 @@ func scatteredPage(words int) *inkstreamv1.Page {
 	return p
 }
 
-// ordinaryPage returns a page as they are: lines below each other, in boxes around their words, and the text of all; its
-// numbers are no thousandths.
+// ordinaryPage returns a page as they are: lines below each other, in boxes around their words, and the text of all;
+// its numbers are no thousandths.
 func ordinaryPage(words int) *inkstreamv1.Page {
 	p := &inkstreamv1.Page{Number: 7, Width: 612, Height: 792, Outcome: "native_text", Language: "eng"}
 	var line *inkstreamv1.Line

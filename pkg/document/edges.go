@@ -72,8 +72,8 @@ func lowestBlock(p *inkstreamv1.Page) int {
 	return at
 }
 
-// isNumberBelowText reports whether a block that is the lowest of its page is a page's number below its text: a year on a
-// title page is none.
+// isNumberBelowText reports whether a block that is the lowest of its page is a page's number below its text: a year
+// on a title page is none.
 func isNumberBelowText(e *Evidence, i int, b *inkstreamv1.Block) bool {
 	const most, fewest = 999, 40 // number, words on the page
 	if len(b.GetLines()) != 1 || e.Blocks[i].Flags&FlagCentred == 0 || e.Words < fewest {

@@ -143,8 +143,8 @@ func ObservePage(p *inkstreamv1.Page) *Evidence {
 	return e
 }
 
-// isInitial reports whether a block is a capital alone, and the block below it begins with the same letter, as the parts
-// of directories and indexes do.
+// isInitial reports whether a block is a capital alone, and the block below it begins with the same letter, as the
+// parts of directories and indexes do.
 func isInitial(b, next *inkstreamv1.Block) bool {
 	if len(b.GetLines()) != 1 || len(next.GetLines()) == 0 || len(b.GetBbox()) != 4 || len(next.GetBbox()) != 4 ||
 		next.GetBbox()[1] < b.GetBbox()[3]-1 || len(b.GetLines()[0].GetWords()) != 1 || len(next.GetLines()[0].GetWords()) == 0 {
@@ -283,13 +283,20 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	set(FlagLong, characters > maxHeadingLetters)
 	set(FlagFigures, figures > max(letters, yearDigits))
 	set(FlagPrice, endsWithPrice(b.GetLines(), 1.5*float32(out.Size)/4))
-	if style != nil && style.GetFont() > 0 && int(style.GetFont()) <= len(o.fonts) {
-		f := o.fonts[style.GetFont()-1]
-		out.Style = hash32(f.GetName())
-		set(FlagItalic, f.GetItalic())
-	}
+	o.observeFont(out, style)
 	o.observeTextEnds(out, b)
 	o.noteProse(b.GetType(), out)
+}
+
+// observeFont takes the font of a block from one of its words, which may be nil.
+func (o *observer) observeFont(out *BlockEvidence, w *inkstreamv1.Word) {
+	if w == nil || w.GetFont() <= 0 || int(w.GetFont()) > len(o.fonts) {
+		return
+	}
+	f := o.fonts[w.GetFont()-1]
+	if out.Style = hash32(f.GetName()); f.GetItalic() {
+		out.Flags |= FlagItalic
+	}
 }
 
 // noteProse notes whether a block is text that runs on.
@@ -432,7 +439,8 @@ func endsWithPrice(lines []*inkstreamv1.Line, room float32) bool {
 	return letters == 0 && strings.ContainsFunc(last.GetText(), unicode.IsDigit)
 }
 
-// isCentredIn reports whether a line stands in the middle of a block above or below it with room on both sides, of an em at least.
+// isCentredIn reports whether a line stands in the middle of a block above or below it with room on both sides, of an
+// em at least.
 func isCentredIn(line, block *BlockEvidence) bool {
 	em := float32(line.Size) / 4
 	left, right := line.Box[0]-block.Box[0], block.Box[2]-line.Box[2]

@@ -266,8 +266,8 @@ func headingStyleOf(b *BlockEvidence, body int) headingStyle {
 	return headingStyle{size: b.Size, bold: b.Flags&FlagBold != 0, allCaps: b.Flags&FlagCaps != 0 && b.Size <= body+1}
 }
 
-// minHeadedWords is how much text there is for each heading of a style, in words, where that comes often: with less they are
-// the first lines of entries, as in a directory.
+// minHeadedWords is how much text there is for each heading of a style, in words, where that comes often: with less
+// they are the first lines of entries, as in a directory.
 const minHeadedWords, oftenHeaded = 12, 12
 
 // dropFrequentStyles drops candidates of a style that too much of the text is set in: headings are few. What
@@ -385,8 +385,8 @@ func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candi
 	return found
 }
 
-// isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, and it is neither bold nor
-// numbered, in type between the body's and the title's.
+// isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, and it
+// is neither bold nor numbered, in type between the body's and the title's.
 func (p *Plan) isByline(e *Evidence, title, c candidate) bool {
 	if c.page != title.page {
 		return false

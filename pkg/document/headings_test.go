@@ -38,7 +38,8 @@ func TestPageFoot(t *testing.T) {
 	}
 }
 
-// TestEntriesOfDirectories makes no headings of the bold first lines of many short entries, and headings of those over longer text.
+// TestEntriesOfDirectories makes no headings of the bold first lines of many short entries, and headings of those over
+// longer text.
 func TestEntriesOfDirectories(t *testing.T) {
 	t.Parallel()
 	const bold = 2
@@ -62,7 +63,8 @@ func TestEntriesOfDirectories(t *testing.T) {
 	}
 }
 
-// TestLinesSetApart makes headings of bold lines and of capitals in the middle of their column, but not of entries that end with their price.
+// TestLinesSetApart makes headings of bold lines and of capitals in the middle of their column, but not of entries
+// that end with their price.
 func TestLinesSetApart(t *testing.T) {
 	t.Parallel()
 	const bold = 2

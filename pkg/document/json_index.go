@@ -12,8 +12,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// jsonIndexVersion changes with the form below, and with the JSON of pages that are stored already: the lengths hold for
-// one JSON only.
+// jsonIndexVersion changes with the form below, and with the JSON of pages that are stored already: the lengths hold
+// for one JSON only.
 const jsonIndexVersion = 1
 
 var (
@@ -111,9 +111,9 @@ func (x *JSONIndex) LongestPage() (longest int64) {
 	return longest
 }
 
-// FindPages returns the pages that have the byte at an offset and those behind it, up to most bytes but at least one page,
-// and the offset of the first one's first byte, as [JSONIndex.AppendPages] returns them: what stands ahead of the pages
-// belongs to page 1, the end of the file to the last page. Of a document without pages, last is 0.
+// FindPages returns the pages that have the byte at an offset and those behind it, up to most bytes but at least one
+// page, and the offset of the first one's first byte, as [JSONIndex.AppendPages] returns them: what stands ahead of
+// the pages belongs to page 1, the end of the file to the last page. Of a document without pages, last is 0.
 func (x *JSONIndex) FindPages(offset, most int64) (first, last int, start int64) {
 	pages := len(x.ends) - 1
 	endedBefore := func(at int64) int { return sort.Search(pages, func(i int) bool { return x.ends[i] > at }) }

@@ -89,8 +89,8 @@ func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
 	}
 }
 
-// formatLatex returns a formula set apart. Its source ends the formula nowhere, and has no line that is empty, which would
-// end it too.
+// formatLatex returns a formula set apart. Its source ends the formula nowhere, and has no line that is empty, which
+// would end it too.
 func formatLatex(latex string) []byte {
 	lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(latex, "$$", "$ $"), "\n"),
 		func(line string) bool { return strings.TrimSpace(line) == "" })

@@ -50,8 +50,8 @@ func (p *Plan) EncodePages(pageCount int) []byte {
 	return b
 }
 
-// DecodePlanOfPage returns what a stored plan says of one page and of the document's headings: enough to apply it to that
-// page, and to write the page by itself.
+// DecodePlanOfPage returns what a stored plan says of one page and of the document's headings: enough to apply it to
+// that page, and to write the page by itself.
 func DecodePlanOfPage(data []byte, page int) (*Plan, error) { return decodePlan(data, page) }
 
 // DecodePlan returns what a stored plan says of all pages and of the document's headings.

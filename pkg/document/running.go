@@ -71,8 +71,9 @@ func (p *Plan) findRunningLines(pages []*Evidence) {
 	}
 }
 
-// isPageOfBook reports whether the text below a line at the upper edge is part of a longer one: it begins in the middle of
-// a sentence, or ends there. Where a document has no other pages, nothing else tells a running head from a title.
+// isPageOfBook reports whether the text below a line at the upper edge is part of a longer one: it begins in the
+// middle of a sentence, or ends there. Where a document has no other pages, nothing else tells a running head from a
+// title.
 func (e *Evidence) isPageOfBook(head EdgeLine) bool {
 	var first, last *BlockEvidence
 	for j := range e.Blocks {
@@ -89,8 +90,8 @@ func (e *Evidence) isPageOfBook(head EdgeLine) bool {
 		last.Flags&(FlagFull|FlagSentence|FlagStop) == FlagFull && last.Lines > 2)
 }
 
-// isHeadingType reports whether a line at an edge belongs to what the structure names a heading, in larger type than the
-// body of the document and of the page, or stands in much larger type: no running head does.
+// isHeadingType reports whether a line at an edge belongs to what the structure names a heading, in larger type than
+// the body of the document and of the page, or stands in much larger type: no running head does.
 func (e *Evidence) isHeadingType(l EdgeLine, body int) bool {
 	const larger, much = 1.15, 1.3
 	if l.Block >= len(e.Blocks) {
@@ -104,8 +105,8 @@ func (e *Evidence) isHeadingType(l EdgeLine, body int) bool {
 	return ratio >= much || ratio >= larger && b.Tag > 0 && b.Tag < TagText
 }
 
-// runningKeyOf returns what makes a line the same as others. That others have numbers at that height too says nothing of a
-// line of nothing but numbers that ends a block of text: it must be the same number.
+// runningKeyOf returns what makes a line the same as others. That others have numbers at that height too says nothing
+// of a line of nothing but numbers that ends a block of text: it must be the same number.
 func runningKeyOf(e *Evidence, l EdgeLine) runningKey {
 	k := runningKey{top: l.Top, key: l.Key}
 	if l.Bare && !l.Top && l.Line > 0 && l.Block < len(e.Blocks) && l.Line == e.Blocks[l.Block].Lines-1 {

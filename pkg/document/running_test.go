@@ -8,7 +8,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestNumbersAtTheEndOfColumns leaves numbers that end the text of columns with it, though all pages have some at that height.
+// TestNumbersAtTheEndOfColumns leaves numbers that end the text of columns with it, though all pages have some at that
+// height.
 func TestNumbersAtTheEndOfColumns(t *testing.T) {
 	t.Parallel()
 	var pages []*inkstreamv1.Page

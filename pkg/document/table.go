@@ -51,8 +51,8 @@ func WriteTableCSV(w io.Writer, t *inkstreamv1.Table, raw bool) error {
 	return c.Error()
 }
 
-// formulaStart is what a cell begins with that spreadsheets run; the wide forms are those of East Asian keyboards, which
-// some take for the others.
+// formulaStart is what a cell begins with that spreadsheets run; the wide forms are those of East Asian keyboards,
+// which some take for the others.
 const formulaStart = "=+-@\t\r\n＝＋－＠"
 
 // signedNumber is what begins with a sign and is a number, with separators, a currency or a percent sign, or nothing

@@ -38,8 +38,8 @@ func (a *aligner) moveAsides(rows []row) []row {
 	return append(out, rows[at:]...)
 }
 
-// haveOwnColumn reports whether nearly all rows among the asides end left of them: else those are the ends of lines that
-// have a wide blank.
+// haveOwnColumn reports whether nearly all rows among the asides end left of them: else those are the ends of lines
+// that have a wide blank.
 func haveOwnColumn(rows []row, asides []aside) bool {
 	const part = 10 // of the rows, one of which may reach over
 	edge, over := math.Inf(1), 0

@@ -48,8 +48,9 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 	return out
 }
 
-// beginsOneColumn reports whether the first of the slabs is a line in one of the columns that begin with the next: it has
-// wide blanks of its own, as between a name and a price, and nothing in the other columns, whose text begins lower.
+// beginsOneColumn reports whether the first of the slabs is a line in one of the columns that begin with the next: it
+// has wide blanks of its own, as between a name and a price, and nothing in the other columns, whose text begins
+// lower.
 func (m *bandMerger) beginsOneColumn(slabs []pageBand) bool {
 	if len(slabs) < 2 || slabs[0].rows > 1 || slabs[1].y0-slabs[0].y1 >= maxBandDistance*m.em {
 		return false
@@ -90,8 +91,8 @@ func (m *bandMerger) beginsLastColumn(slab pageBand, gutter span) bool {
 	return !slices.ContainsFunc(slab.segments, func(s segment) bool { return math.Abs(s.x0-gutter.to) > m.em })
 }
 
-// mergePageBands is mergeBands for a whole page: what runs across all of its columns without reaching over a gutter is a band of its
-// own.
+// mergePageBands is mergeBands for a whole page: what runs across all of its columns without reaching over a gutter is
+// a band of its own.
 func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 	if len(slabs) < 2 {
 		return m.mergeBands(slabs)
@@ -124,8 +125,8 @@ func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 	return out
 }
 
-// findRule returns the first slab below a rule that runs across the whole text, with several rows on either side up to the next such
-// rule; 0 if there is none. Columns are not read on through it.
+// findRule returns the first slab below a rule that runs across the whole text, with several rows on either side up to
+// the next such rule; 0 if there is none. Columns are not read on through it.
 func (m *bandMerger) findRule(slabs []pageBand, x0, x1 float64) int {
 	const fewest = 5 // rows: a table's head has fewer
 	rows, at := 0, 0
@@ -154,8 +155,8 @@ func (m *bandMerger) isWhole(r ruling, x0, x1 float64) bool {
 	return r.from < x0+m.em && r.to > x1-m.em
 }
 
-// isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at one edge of the
-// text, and what stands in another column does not begin where the lines of that column begin.
+// isRunningHead reports whether the first line of a page is a running head with a page number: the number stands at
+// one edge of the text, and what stands in another column does not begin where the lines of that column begin.
 func (m *bandMerger) isRunningHead(slab pageBand, below []pageBand, x0, x1 float64) bool {
 	const most, lines, near, indent = 3, 4, 1.0, 3.0 // segments, slabs, and ems
 	gutters := innerSpans(intersectSpans(slab.freeSpans, below[0].freeSpans, m.em))
@@ -179,7 +180,8 @@ func (m *bandMerger) isRunningHead(slab pageBand, below []pageBand, x0, x1 float
 	return last.x0 > gutters[len(gutters)-1].to+indent*m.em
 }
 
-// areColumnNumbers reports whether a slab at the top of a page holds the numbers of its columns and nothing else, as patents count them.
+// areColumnNumbers reports whether a slab at the top of a page holds the numbers of its columns and nothing else, as
+// patents count them.
 func areColumnNumbers(slab pageBand, at int) bool {
 	const nearTop = 2 // slabs
 	if at > nearTop || len(slab.segments) < 2 {
@@ -208,8 +210,8 @@ func isPageNumber(s segment) bool {
 	return is
 }
 
-// isBetweenRules reports whether a slab is a line between two rules that run across the whole text, as the date and the price under a
-// newspaper's name are.
+// isBetweenRules reports whether a slab is a line between two rules that run across the whole text, as the date and
+// the price under a newspaper's name are.
 func (m *bandMerger) isBetweenRules(above, slab, below pageBand, x0, x1 float64) bool {
 	if slab.rows > 1 || slab.segments[0].table != nil {
 		return false
@@ -219,8 +221,8 @@ func (m *bandMerger) isBetweenRules(above, slab, below pageBand, x0, x1 float64)
 	return m.isWhole(over, x0, x1) && m.isWhole(under, x0, x1)
 }
 
-// isCentredInGutter reports whether slab i is a line in the middle of the text that stands between what is left and right above it, and
-// below: it parts columns or rows as a line across all of them does, and is no column of its own.
+// isCentredInGutter reports whether slab i is a line in the middle of the text that stands between what is left and
+// right above it, and below: it parts columns or rows as a line across all of them does, and is no column of its own.
 func (m *bandMerger) isCentredInGutter(slabs []pageBand, i int, x0, x1 float64) bool {
 	const most = 6 // slabs away
 	s := slabs[i].segments[0]

@@ -201,8 +201,8 @@ func clearLinkedCode(shapes []lineShape) {
 	}
 }
 
-// usualLinePitch returns the usual distance from one baseline to the next: the mean of those about the median. Programs that
-// round baselines to a grid set lines in turn a little closer and wider.
+// usualLinePitch returns the usual distance from one baseline to the next: the mean of those about the median.
+// Programs that round baselines to a grid set lines in turn a little closer and wider.
 func usualLinePitch(shapes []lineShape, em float64) float64 {
 	steps := make([]float64, 0, len(shapes))
 	for i := 1; i < len(shapes); i++ {
@@ -323,16 +323,16 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	return short && backs
 }
 
-// beginsParagraph reports whether a paragraph begins with line i: by the room above it, by where the line above ends, by its
-// own indent or lack of one, by bold type, or where a contract is signed.
+// beginsParagraph reports whether a paragraph begins with line i: by the room above it, by where the line above ends,
+// by its own indent or lack of one, by bold type, or where a contract is signed.
 func (p *textColumn) beginsParagraph(i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	return p.endsParagraph(i) || p.endsEarly(i) || p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) ||
 		p.isBoldLineBetween(i) || cur.writtenOn && !prev.writtenOn && prev.endsSentence
 }
 
-// maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as in
-// headings and quotations, stand as far apart as their own size asks for.
+// maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as
+// in headings and quotations, stand as far apart as their own size asks for.
 func (p *textColumn) maxStep(i int) float64 {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	own := cur.height // boxes of some fonts are half as high again as their type
@@ -415,8 +415,8 @@ func (p *textColumn) isBoldLineBetween(i int) bool {
 	return cur.style.bold && !prev.style.bold && prev.endsSentence && p.right-cur.x1 > room*p.em && i+1 < len(p.shapes) && !p.shapes[i+1].style.bold
 }
 
-// wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word for which the line
-// before had no room, and that ends no sentence.
+// wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word
+// for which the line before had no room, and that ends no sentence.
 func (p *textColumn) wrapsBold(prev, cur lineShape) bool {
 	return cur.startsBold && !prev.endsSentence && p.fillsLine(prev, cur)
 }

@@ -39,8 +39,9 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 	return m.findTableHead(slabs, first, end)
 }
 
-// beginsWiderColumns reports whether the second of the slabs begins columns with a gutter that is many times as wide as what the first
-// leaves free of it, and stands nearer to those below: the first is a few words in line, one of which begins at no column.
+// beginsWiderColumns reports whether the second of the slabs begins columns with a gutter that is many times as wide
+// as what the first leaves free of it, and stands nearer to those below: the first is a few words in line, one of
+// which begins at no column.
 func (m *bandMerger) beginsWiderColumns(slabs []pageBand, left []span) bool {
 	const fewest, most, below, wider, nearer, apart = 3, 6, 50, 2, 0.4, 3.0 // slabs, times, ems, ems
 	if len(slabs) < fewest || slabs[1].y0-slabs[0].y1 < slabs[2].y0-slabs[1].y1+nearer*m.em {
@@ -71,8 +72,9 @@ func widestSpan(spans []span) float64 {
 	return width
 }
 
-// headsNextColumns reports whether the slab before the last heads the columns that begin with the last, and is no end of those that begin at
-// slab first: it stands nearer to the last than to the slab before it, and has a gutter in common with it.
+// headsNextColumns reports whether the slab before the last heads the columns that begin with the last, and is no end
+// of those that begin at slab first: it stands nearer to the last than to the slab before it, and has a gutter in
+// common with it.
 func (m *bandMerger) headsNextColumns(slabs []pageBand, first int) bool {
 	const nearer = 0.4 // ems
 	k := len(slabs) - 2
@@ -82,8 +84,8 @@ func (m *bandMerger) headsNextColumns(slabs []pageBand, first int) bool {
 	return len(intersectSpans(innerSpans(slabs[k].freeSpans), innerSpans(slabs[k+1].freeSpans), m.em)) > 0
 }
 
-// regularLeading returns the room between the lines of a region that are set apart evenly, as those of a transcript are; 0 if there
-// are no such lines.
+// regularLeading returns the room between the lines of a region that are set apart evenly, as those of a transcript
+// are; 0 if there are no such lines.
 func (m *bandMerger) regularLeading(slabs []pageBand) float64 {
 	const (
 		fewest, slack, share = 6, 0.2, 0.7 // gaps, how far they are from their median as a part of it, and how many of them are no farther
@@ -131,9 +133,9 @@ func (m *bandMerger) isColumnHeading(slabs []pageBand, i int, gutters []span) bo
 	return false
 }
 
-// isRuledHeading reports whether the last of the slabs begins a new set of columns because a rule parts it from the columns above all along
-// them, and what stands below the rule on both sides of a gutter is larger than they are: the headings of articles side by side,
-// as newspapers part them.
+// isRuledHeading reports whether the last of the slabs begins a new set of columns because a rule parts it from the
+// columns above all along them, and what stands below the rule on both sides of a gutter is larger than they are: the
+// headings of articles side by side, as newspapers part them.
 func (m *bandMerger) isRuledHeading(slabs []pageBand, gutters []span) bool {
 	const larger = 1.15
 	above, slab := slabs[len(slabs)-2], slabs[len(slabs)-1]
@@ -158,9 +160,10 @@ func (m *bandMerger) isRuledHeading(slabs []pageBand, gutters []span) bool {
 	return true
 }
 
-// findTableHead returns the slab at which a table begins whose first rows, above slab end, do not reach over the gutter of the columns above
-// them, as the heads of its columns below two addresses side by side may not: they have more parts than what is above, and more room than
-// lines usually have sets them apart from it. It returns end where there is none.
+// findTableHead returns the slab at which a table begins whose first rows, above slab end, do not reach over the
+// gutter of the columns above them, as the heads of its columns below two addresses side by side may not: they have
+// more parts than what is above, and more room than lines usually have sets them apart from it. It returns end where
+// there is none.
 func (m *bandMerger) findTableHead(slabs []pageBand, first, end int) int {
 	const rows, parts, apart, near = 4, 4, 0.5, 2.2 // rows at most; parts of the head at least; ems of room above it and below its rows
 	const more = 0.2                                // ems of room above it than above the line before
@@ -189,8 +192,8 @@ func (m *bandMerger) isHeadingApart(above, slab pageBand) bool {
 		slab.y0-above.y1 > apart*m.em
 }
 
-// countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or are
-// figures, or most begin with a small letter, as in a line of text that is justified by wide blanks.
+// countParts returns how many parts of a word or two a slab has that stand apart; 0 where others have more words, or
+// are figures, or most begin with a small letter, as in a line of text that is justified by wide blanks.
 func (m *bandMerger) countParts(slab pageBand) int {
 	const apart, words = 0.6, 2 // ems, of a part
 	parts, small := 0, 0
@@ -230,9 +233,9 @@ func (m *bandMerger) standsApart(slabs []pageBand) bool {
 	return gaps[last] > median(gaps[:last])+more*m.em
 }
 
-// beginsTableAcross reports whether the rows of a table begin below the first of the slabs, set apart from it, that has the gutter of the
-// columns above between its labels and its figures: each of several slabs is a row of one short label left of the gutter and of
-// figures on its right.
+// beginsTableAcross reports whether the rows of a table begin below the first of the slabs, set apart from it, that
+// has the gutter of the columns above between its labels and its figures: each of several slabs is a row of one short
+// label left of the gutter and of figures on its right.
 func (m *bandMerger) beginsTableAcross(slabs []pageBand, gutters []span) bool {
 	const fewest, apart, figures, filled = 4, 0.6, 0.7, 0.75 // rows, ems, shares of what stands on the right and of the width on the left
 	inner := innerSpans(gutters)

@@ -163,7 +163,8 @@ func TestHeadingAboveTheFirstRow(t *testing.T) {
 	}
 }
 
-// TestTypeSizeOfTallBoxes takes the size of type from the font where its boxes are tall, and not where the page scales it.
+// TestTypeSizeOfTallBoxes takes the size of type from the font where its boxes are tall, and not where the page scales
+// it.
 func TestTypeSizeOfTallBoxes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ size, height, want float64 }{{10, 11.6, 10}, {7.6, 10.3, 7.6}, {12, 18.5, 12}, {1, 10, 12}, {0, 10, 12}} {
@@ -174,7 +175,8 @@ func TestTypeSizeOfTallBoxes(t *testing.T) {
 	}
 }
 
-// TestBlanksOfTypescriptAreNoGutter reads lines on whose wide blanks, which stand below each other in three of them, others follow.
+// TestBlanksOfTypescriptAreNoGutter reads lines on whose wide blanks, which stand below each other in three of them,
+// others follow.
 func TestBlanksOfTypescriptAreNoGutter(t *testing.T) {
 	t.Parallel()
 	typed := func(y float64, text string) *inkstreamv1.Line {
@@ -218,8 +220,8 @@ func TestNotesInTheMargin(t *testing.T) {
 	}
 }
 
-// TestMisreadLineNumbers parts the numbers of lines from the text on a sheet of two pages, of which a recogniser misread some, and read all its
-// lines across.
+// TestMisreadLineNumbers parts the numbers of lines from the text on a sheet of two pages, of which a recogniser
+// misread some, and read all its lines across.
 func TestMisreadLineNumbers(t *testing.T) {
 	t.Parallel()
 	const count = 24

@@ -33,14 +33,15 @@ func isContentsRows(rows []tableLine) bool {
 	return rising && (mostEndWithPage(leaders, paged, len(rows)) || narrow && areNumberedEntries(counted, paged, len(rows)))
 }
 
-// areNumberedEntries reports whether nearly all of so many lines end with a page number, and most of those begin with the
-// number of a section. No dots need lead to the pages then.
+// areNumberedEntries reports whether nearly all of so many lines end with a page number, and most of those begin with
+// the number of a section. No dots need lead to the pages then.
 func areNumberedEntries(counted, paged, all int) bool {
 	return paged >= 6 && 5*paged >= 4*all && 3*counted >= 2*paged
 }
 
 const (
-	// maxContentsParts is how many parts a table of contents in columns has at most: titles and pages, column by column.
+	// maxContentsParts is how many parts a table of contents in columns has at most: titles and pages, column by
+	// column.
 	maxContentsParts = 12
 	// minContentsEntries is how many entries a column of one has at least.
 	minContentsEntries = 4

@@ -8,8 +8,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestContentsInColumns reads a table of contents in two columns, whose leaders are drawn or left out, column by column.
-// Where the numbers do not go on in the second column, the rows are those of a table.
+// TestContentsInColumns reads a table of contents in two columns, whose leaders are drawn or left out, column by
+// column. Where the numbers do not go on in the second column, the rows are those of a table.
 func TestContentsInColumns(t *testing.T) {
 	t.Parallel()
 	entries := func(from int, pages ...int) (titles, numbers []string) {

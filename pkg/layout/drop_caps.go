@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// minDropCapSize is how many times as large as the text next to it a capital is that begins a paragraph, and takes the
-	// beginnings of two lines or more.
+	// minDropCapSize is how many times as large as the text next to it a capital is that begins a paragraph, and takes
+	// the beginnings of two lines or more.
 	minDropCapSize = 1.8
 	// maxDropCapGap is how far, in ems, those lines are from it at most.
 	maxDropCapGap = 1.2
@@ -20,8 +20,8 @@ const (
 	maxDropCaps = 64
 )
 
-// joinDropCaps puts the large capitals with which paragraphs begin to the words that they are the first letters of. It changes lines, and
-// returns those that are left.
+// joinDropCaps puts the large capitals with which paragraphs begin to the words that they are the first letters of. It
+// changes lines, and returns those that are left.
 func joinDropCaps(lines []inputLine) []inputLine {
 	em, seen := 0.0, 0
 	for i := range lines {
@@ -52,8 +52,8 @@ func joinDropCaps(lines []inputLine) []inputLine {
 	return slices.DeleteFunc(lines, func(l inputLine) bool { return len(l.words) == 0 })
 }
 
-// holdsCapitals reports whether a line is nothing but a capital, with an opening quotation mark perhaps, or several: those of paragraphs in
-// columns side by side may have come as one line.
+// holdsCapitals reports whether a line is nothing but a capital, with an opening quotation mark perhaps, or several:
+// those of paragraphs in columns side by side may have come as one line.
 func holdsCapitals(line inputLine) bool {
 	if len(line.words) == 0 || line.angle != 0 {
 		return false
@@ -65,7 +65,8 @@ func holdsCapitals(line inputLine) bool {
 	})
 }
 
-// findDropCapLine returns the line that a large capital of line at begins: the first of two or more at its right; -1 if there is none.
+// findDropCapLine returns the line that a large capital of line at begins: the first of two or more at its right; -1
+// if there is none.
 func findDropCapLine(lines []inputLine, at int, capital *inkstreamv1.Word, em float64) int {
 	letter := rectFromBox(capital.GetBbox())
 	best, top, beside := -1, math.Inf(1), 0
@@ -90,8 +91,8 @@ func findDropCapLine(lines []inputLine, at int, capital *inkstreamv1.Word, em fl
 	return best
 }
 
-// joinDropCap returns the words of a line with the capital that it begins with: as the first letter of its first word, or as a word by
-// itself where the page has the other letters elsewhere as a word of their own, and not the whole.
+// joinDropCap returns the words of a line with the capital that it begins with: as the first letter of its first word,
+// or as a word by itself where the page has the other letters elsewhere as a word of their own, and not the whole.
 func joinDropCap(letter *inkstreamv1.Word, words []*inkstreamv1.Word, lines []inputLine) []*inkstreamv1.Word {
 	first := words[0]
 	box, at := rectFromBox(letter.GetBbox()), rectFromBox(first.GetBbox())

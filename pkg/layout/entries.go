@@ -7,7 +7,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// entries are texts one below the other, each with a label beside its beginning: the years in a life, the names of the speakers in minutes.
+// entries are texts one below the other, each with a label beside its beginning: the years in a life, the names of the
+// speakers in minutes.
 type entries struct {
 	labels, text []segment
 	labelsFirst  bool // they stand left of the text
@@ -15,14 +16,16 @@ type entries struct {
 	ofRows       bool // the gutter parts no columns: where a label does not go on beside its text, both are read in one line
 }
 
-// entryCut is a height above which an entry ends and the next begins; wraps says that the label goes on beside lines of its text.
+// entryCut is a height above which an entry ends and the next begins; wraps says that the label goes on beside lines
+// of its text.
 type entryCut struct {
 	y     float64
 	wraps bool
 }
 
-// findEntries returns the entries that two columns are; false if they are none. A label is a few words; the text at its side begins there,
-// with more room above than between its lines, or after a line that ends short. A label beside no text heads what is below it.
+// findEntries returns the entries that two columns are; false if they are none. A label is a few words; the text at
+// its side begins there, with more room above than between its lines, or after a line that ends short. A label beside
+// no text heads what is below it.
 func findEntries(left, right []segment, em float64) (entries, bool) {
 	const pieces = 1.3 // of a line, on average: with more it is a table's row
 	l, r := buildSide(left, em), buildSide(right, em)
@@ -38,8 +41,9 @@ func findEntries(left, right []segment, em float64) (entries, bool) {
 	return entries{}, false
 }
 
-// findEntriesOfRows returns the entries that a band is whose gutter parts no columns, where reading across would break the text: the labels
-// stand right of it, or go on in a second line. No lines are drawn between entries of text, as between the rows of a table.
+// findEntriesOfRows returns the entries that a band is whose gutter parts no columns, where reading across would break
+// the text: the labels stand right of it, or go on in a second line. No lines are drawn between entries of text, as
+// between the rows of a table.
 func (c *cutter) findEntriesOfRows(band pageBand) (entries, bool) {
 	const words, runsOn, width = 6.0, 0.2, 20.0 // of a line, of lines, ems
 	if len(band.freeSpans) != 1 || slices.ContainsFunc(band.segments, func(s segment) bool { return s.table != nil }) {
@@ -148,8 +152,8 @@ func sideWidth(lines []sideLine) float64 {
 	return r.width()
 }
 
-// cutEntries cuts entries from one another, and reads each with its label before the text if that stands on the left, after it if not. Marks, as
-// of a list, are read in one line with the text.
+// cutEntries cuts entries from one another, and reads each with its label before the text if that stands on the left,
+// after it if not. Marks, as of a list, are read in one line with the text.
 func (c *cutter) cutEntries(e entries, depth int) {
 	take := func(from []segment, top, bottom float64) []segment {
 		var out []segment

@@ -27,8 +27,8 @@ func followEachOther(t *testing.T, page *inkstreamv1.Page, texts ...string) {
 	}
 }
 
-// TestYearsBesideTexts reads a life: the years stand beside what was done in them, under headings that stand beside no text. They were drawn
-// column by column.
+// TestYearsBesideTexts reads a life: the years stand beside what was done in them, under headings that stand beside no
+// text. They were drawn column by column.
 func TestYearsBesideTexts(t *testing.T) {
 	t.Parallel()
 	var labels, text []*inkstreamv1.Line
@@ -81,8 +81,8 @@ func TestMarksBesideTexts(t *testing.T) {
 	}
 }
 
-// TestNamesInMargins reads minutes with names in the right margin, and such with titles in the left one that go on in a second line: neither stands
-// within a sentence.
+// TestNamesInMargins reads minutes with names in the right margin, and such with titles in the left one that go on in
+// a second line: neither stands within a sentence.
 func TestNamesInMargins(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -117,7 +117,8 @@ func TestNamesInMargins(t *testing.T) {
 	}
 }
 
-// TestWordsInLineAboveColumns reads two columns with headings below a line of a few words that leave free a part of the gutter, or would but for one.
+// TestWordsInLineAboveColumns reads two columns with headings below a line of a few words that leave free a part of
+// the gutter, or would but for one.
 func TestWordsInLineAboveColumns(t *testing.T) {
 	t.Parallel()
 	for _, second := range []float64{95, 128} { // where the words in the middle begin
@@ -135,7 +136,8 @@ func TestWordsInLineAboveColumns(t *testing.T) {
 	}
 }
 
-// TestNumberedEntriesInColumns reads two columns of clues that begin and end with a number: they are no figures of rows.
+// TestNumberedEntriesInColumns reads two columns of clues that begin and end with a number: they are no figures of
+// rows.
 func TestNumberedEntriesInColumns(t *testing.T) {
 	t.Parallel()
 	clues := []string{"Bridge over water (3)", "Old captain with a dog (10)", "Letter that never came (7)", "Fruit of the north (6)", "What the tide takes (4)", "Evening at sea (8)"}
@@ -155,8 +157,8 @@ func TestNumberedEntriesInColumns(t *testing.T) {
 	followEachOther(t, page, want...)
 }
 
-// TestGutterBelowHeadInOneLine tells a gutter from blanks that stand so by chance: the blanks of justified lines on both sides are wider than it,
-// but only a running head that was drawn as one line reaches over it.
+// TestGutterBelowHeadInOneLine tells a gutter from blanks that stand so by chance: the blanks of justified lines on
+// both sides are wider than it, but only a running head that was drawn as one line reaches over it.
 func TestGutterBelowHeadInOneLine(t *testing.T) {
 	t.Parallel()
 	var left, right []segment

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	// minFrameHeight and minFrameWidth are, in ems, how large a frame is at least that text is read by itself in: a smaller one is a field
-	// beside its label.
+	// minFrameHeight and minFrameWidth are, in ems, how large a frame is at least that text is read by itself in: a
+	// smaller one is a field beside its label.
 	minFrameHeight, minFrameWidth = 2.5, 6.0
 	// minFrameLines is how many lines of text stand in it at least.
 	minFrameLines = 2
-	// maxFrameCells is how many frames may share their sides, maxFrames how many a page may have, and maxFrameDepth how many may stand
-	// around one another.
+	// maxFrameCells is how many frames may share their sides, maxFrames how many a page may have, and maxFrameDepth
+	// how many may stand around one another.
 	maxFrameCells, maxFrames, maxFrameDepth = 100, 300, 4
 )
 
-// findFrames returns the rectangles that lines are drawn around on all four sides and that are no table's, the largest first.
+// findFrames returns the rectangles that lines are drawn around on all four sides and that are no table's, the largest
+// first.
 func findFrames(r rulingSet, tables []*table, em float64) []rect {
 	var out []rect
 	for _, m := range r.groupMeshes() {
@@ -90,8 +91,8 @@ type textArea struct {
 	depth  int // of frames around it
 }
 
-// takeFrame takes what stands in the frame out of the area, and returns it; false, with the area as it was, if that is no text to be
-// read by itself.
+// takeFrame takes what stands in the frame out of the area, and returns it; false, with the area as it was, if that is
+// no text to be read by itself.
 func (a *textArea) takeFrame(frame rect, t rotation) (textArea, bool) {
 	in := textArea{depth: a.depth + 1}
 	if words, all := countWordsWithin(a.lines, frame, t); words < minFrameLines || words == all && len(a.tables) == 0 {
@@ -171,13 +172,14 @@ func countLevels(lines []inputLine, t rotation) int {
 	return n
 }
 
-// hasFrameBeside reports whether one side has a frame that stands level with something on the other side: what is in a frame is read by
-// itself, and is no cell of a row.
+// hasFrameBeside reports whether one side has a frame that stands level with something on the other side: what is in a
+// frame is read by itself, and is no cell of a row.
 func hasFrameBeside(left, right []segment) bool {
 	return slices.ContainsFunc(left, func(s segment) bool { return s.isBesideFrame(right) })
 }
 
-// isBesideFrame reports whether a segment and one of the others stand level with each other, and one of them is a frame.
+// isBesideFrame reports whether a segment and one of the others stand level with each other, and one of them is a
+// frame.
 func (s *segment) isBesideFrame(others []segment) bool {
 	return slices.ContainsFunc(others, func(o segment) bool {
 		return (s.isFrame() || o.isFrame()) && min(s.y1, o.y1)-max(s.y0, o.y0) > 0.5*min(s.height(), o.height())
@@ -187,7 +189,8 @@ func (s *segment) isBesideFrame(others []segment) bool {
 // isFrame reports whether the segment stands for what is in a frame.
 func (s *segment) isFrame() bool { return s.table != nil && s.table.framed != nil }
 
-// segmentsBesideNoFrame returns the segments of one side that are no frames and stand level with none of the other side.
+// segmentsBesideNoFrame returns the segments of one side that are no frames and stand level with none of the other
+// side.
 func segmentsBesideNoFrame(side, other []segment) []segment {
 	return slices.DeleteFunc(slices.Clone(side), func(s segment) bool { return s.isFrame() || s.isBesideFrame(other) })
 }

@@ -13,8 +13,8 @@ func frameOf(x0, y0, x1, y1 float64) []*inkstreamv1.Ruling {
 	return latticeOf([]float64{x0, x1}, []float64{y0, y1})
 }
 
-// TestFramesAreReadByThemselves reads an advertisement in a frame that stands in a list of names with numbers: its goods with their prices make no
-// table with those.
+// TestFramesAreReadByThemselves reads an advertisement in a frame that stands in a list of names with numbers: its
+// goods with their prices make no table with those.
 func TestFramesAreReadByThemselves(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -114,7 +114,8 @@ func TestBoxesAtTheEndsOfLines(t *testing.T) {
 	}
 }
 
-// TestNumberedLinesAreNoTable keeps a transcript in a frame, whose numbers of lines a line parts from the text, from becoming a table.
+// TestNumberedLinesAreNoTable keeps a transcript in a frame, whose numbers of lines a line parts from the text, from
+// becoming a table.
 func TestNumberedLinesAreNoTable(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -129,7 +130,8 @@ func TestNumberedLinesAreNoTable(t *testing.T) {
 	}
 }
 
-// TestPagesInFramesAreNoTable reads two pages of a transcript side by side in frames that share a side, whose lines are level and set apart.
+// TestPagesInFramesAreNoTable reads two pages of a transcript side by side in frames that share a side, whose lines
+// are level and set apart.
 func TestPagesInFramesAreNoTable(t *testing.T) {
 	t.Parallel()
 	text := columnText(20)

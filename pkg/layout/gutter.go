@@ -86,7 +86,8 @@ func (c columnSplitter) isLabelledTable(band pageBand) bool {
 	return c.areLabelledRows(parts)
 }
 
-// partsColumns reports whether the gutter left of part at parts columns, of which the one on its left begins at part first.
+// partsColumns reports whether the gutter left of part at parts columns, of which the one on its left begins at part
+// first.
 func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
 	left, right, gap := parts[at-1], parts[at], gaps[at]
 	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) || c.areMarkers(left, right) || c.areMarkers(right, left) {
@@ -118,8 +119,9 @@ func (c columnSplitter) areMarkers(segments, text []segment) bool {
 	return level == len(markers)
 }
 
-// isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of typescript are as wide as
-// gutters, and stand below each other by chance. Where nearly all lines begin again behind the gutter, it is one.
+// isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of
+// typescript are as wide as gutters, and stand below each other by chance. Where nearly all lines begin again behind
+// the gutter, it is one.
 func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 	const few, fewestBlanks, wider, part = 5, 6, 1.2, 10 // lines, blanks, times as wide as a blank, and of how many rows one is run over
 	byOrder := make(map[int]segment, len(left)+len(right))
@@ -145,9 +147,9 @@ func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 	return part*lines >= both
 }
 
-// areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that wraps, the first and
-// another a few words beside most beginnings of that text, and nothing begins elsewhere. Columns of text break off and begin again together so
-// nowhere.
+// areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that
+// wraps, the first and another a few words beside most beginnings of that text, and nothing begins elsewhere. Columns
+// of text break off and begin again together so nowhere.
 func (c columnSplitter) areLabelledRows(parts [][]segment) bool {
 	const columns, fewest, label, filled, near = 3, 4, 4.0, 0.8, 0.3 // columns and rows at least; words of a label; share of rows; ems
 	if len(parts) < columns {
@@ -204,8 +206,8 @@ func beginnings(side []sideLine, pitch float64) []float64 {
 	return out
 }
 
-// haveFiguresOfRows reports whether a part holds the labels of a table's rows, of which a part farther to the right holds the figures: each line
-// of a few words is level with one of those.
+// haveFiguresOfRows reports whether a part holds the labels of a table's rows, of which a part farther to the right
+// holds the figures: each line of a few words is level with one of those.
 func (c columnSplitter) haveFiguresOfRows(labels []segment, parts [][]segment) bool {
 	const fewest, most, words, runsOn, level = 4, 12, 3.0, 0.1, 0.9 // lines; parts; of a line; shares of lines
 	if len(parts) == 0 || len(parts) > most {
@@ -225,8 +227,8 @@ func (c columnSplitter) haveFiguresOfRows(labels []segment, parts [][]segment) b
 	})
 }
 
-// countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to it, as in the gutter of
-// a patent's columns.
+// countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to
+// it, as in the gutter of a patent's columns.
 func (c columnSplitter) countsLinesBeside(column []segment) bool {
 	const fewest, step = 4, 5
 	lines := buildSide(column, c.em)
@@ -239,8 +241,8 @@ func (c columnSplitter) countsLinesBeside(column []segment) bool {
 	return len(lines) >= fewest
 }
 
-// areTablesSideBySide reports whether the parts left and right of a gutter are tables of their own: both begin with a caption, on one line,
-// or with the same column headings, of which the first may be another.
+// areTablesSideBySide reports whether the parts left and right of a gutter are tables of their own: both begin with a
+// caption, on one line, or with the same column headings, of which the first may be another.
 func (c columnSplitter) areTablesSideBySide(left, right [][]segment) bool {
 	const rows, columns, parts = 3, 2, 24 // of each table, at least; on both sides, at most
 	if len(left)+len(right) > parts {
@@ -306,8 +308,9 @@ func (c columnSplitter) topLine(parts [][]segment, height float64) topLine {
 	return out
 }
 
-// areColumnsWithBlanks reports whether the gutter left of part at parts columns of which one is itself parted by the wide blanks of a
-// few justified lines, which stand one above the other by chance. The column on its left begins at part first.
+// areColumnsWithBlanks reports whether the gutter left of part at parts columns of which one is itself parted by the
+// wide blanks of a few justified lines, which stand one above the other by chance. The column on its left begins at
+// part first.
 func (c columnSplitter) areColumnsWithBlanks(parts [][]segment, gaps []span, first, at int) bool {
 	const narrower, widest = 0.5, 1.6 // blanks, in parts of the gutter's width, and in ems
 	isBlank := func(g span) bool {
@@ -328,7 +331,8 @@ func (c columnSplitter) areColumnsWithBlanks(parts [][]segment, gaps []span, fir
 		c.areSeparateColumns(left, right, gaps[at], len(parts)-1)
 }
 
-// isJustified reports whether segments are a few lines that begin at one edge and end at another, but for the first and the last.
+// isJustified reports whether segments are a few lines that begin at one edge and end at another, but for the first
+// and the last.
 func isJustified(segments []segment, em float64) bool {
 	const fewest, most, slack = 3, 6, 0.15
 	lines := buildSide(segments, em)
@@ -386,8 +390,8 @@ func countWords(words []*inkstreamv1.Word) int {
 	return n
 }
 
-// minColumnWidth is how wide, in ems, text is at least that is a column although it stands lower than what is on its right, and
-// not the end of what is indented there.
+// minColumnWidth is how wide, in ems, text is at least that is a column although it stands lower than what is on its
+// right, and not the end of what is indented there.
 const minColumnWidth = 3
 
 // minHeadGutters is how many gutters rows have at least in which a word or two may be the head of a table's column.
@@ -431,8 +435,8 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 	return c.isColumnGutter(leftLines, rightLines, gap, gutters)
 }
 
-// endsLastLine reports whether the right side is the end of the last of a few lines on the left: a date or a figure at the
-// edge of the text, as beside the titles in a curriculum vitae.
+// endsLastLine reports whether the right side is the end of the last of a few lines on the left: a date or a figure at
+// the edge of the text, as beside the titles in a curriculum vitae.
 func endsLastLine(left, right []sideLine, em float64) bool {
 	const most, words, level = 3, 4, 0.3 // lines, words, ems
 	if len(right) != 1 || len(left) > most || right[0].words > words || math.Abs(right[0].centerY()-left[len(left)-1].centerY()) > level*em {

@@ -67,8 +67,8 @@ func newSideLine(words []*inkstreamv1.Word) sideLine {
 	return line
 }
 
-// areFigures reports whether words begin and end with a figure, and most of them are figures. An entry of a list may have a number at
-// either end.
+// areFigures reports whether words begin and end with a figure, and most of them are figures. An entry of a list may
+// have a number at either end.
 func areFigures(words []*inkstreamv1.Word) bool {
 	if !isNumeric(words[0].GetText()) || !isNumeric(words[len(words)-1].GetText()) {
 		return false

@@ -80,8 +80,9 @@ func areMostlyFigures(lines []sideLine) bool {
 	return 2*n > len(lines)
 }
 
-// areEndsOfRows reports whether what stands on the right ends rows that begin on the left, as the names in a list of who plays whom do:
-// it is set flush right, begins anywhere, and each of its lines is level with one on the left. No column of text is set so.
+// areEndsOfRows reports whether what stands on the right ends rows that begin on the left, as the names in a list of
+// who plays whom do: it is set flush right, begins anywhere, and each of its lines is level with one on the left. No
+// column of text is set so.
 func areEndsOfRows(left, right []sideLine, em float64) bool {
 	const fewest, words, slack, flush, ragged = 4, 4.0, 0.2, 0.9, 0.5
 	if len(right) < fewest || isRightToLeft([]*inkstreamv1.Word{right[0].first, right[1].first, right[2].first}) {
@@ -97,8 +98,8 @@ func areEndsOfRows(left, right []sideLine, em float64) bool {
 		alignedShare(starts, slack*em) <= ragged
 }
 
-// areMarginNotes reports whether lines are notes in the margin of a text: a few words each, in smaller type, beginning at one edge, beside a
-// part of the lines of the text, which are long.
+// areMarginNotes reports whether lines are notes in the margin of a text: a few words each, in smaller type, beginning
+// at one edge, beside a part of the lines of the text, which are long.
 func areMarginNotes(notes, text []sideLine, em float64) bool {
 	const fewest, most, smaller, words, wordy, slack, aligned = 3, 0.5, 0.93, 3.5, 5.0, 0.2, 0.9
 	if len(notes) < fewest || float64(len(notes)) > most*float64(len(text)) || areMostlyFigures(notes) {
@@ -116,8 +117,8 @@ func areMarginNotes(notes, text []sideLine, em float64) bool {
 		median(heights) <= smaller*median(others) && alignedShare(starts, slack*em) >= aligned
 }
 
-// areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on their left,
-// and they do not count the lines there. Figures with text on their right may end the rows of another column.
+// areFiguresOfRows reports whether lines are the figures of a table's rows: nearly all stand level with text on their
+// left, and they do not count the lines there. Figures with text on their right may end the rows of another column.
 func areFiguresOfRows(figures, others []sideLine, em float64) bool {
 	if len(figures) < minFigureRows || !areMostlyFigures(figures) {
 		return false
@@ -171,8 +172,8 @@ func isAmount(word string) bool {
 		!isYear(word) && parseLatinEnumerator(word) == ""
 }
 
-// isWithinFramedRows reports whether lines are drawn over the whole width of both sides, above and below rows of a word or
-// two that are level with each other: a gap within a table.
+// isWithinFramedRows reports whether lines are drawn over the whole width of both sides, above and below rows of a
+// word or two that are level with each other: a gap within a table.
 func (j *gutterJudge) isWithinFramedRows(left, right []sideLine, gap span) bool {
 	const mostWords, fewestRows = 2.5, 3
 	level, _ := matchSides(left, right, j.em)
@@ -201,8 +202,8 @@ func (j *gutterJudge) isWithinFramedRows(left, right []sideLine, gap span) bool 
 	return above && below
 }
 
-// beginsNumberedLines reports whether the right side counts lines of text that stand farther to the right, as a transcript's
-// second page on a sheet does, and the left side is text.
+// beginsNumberedLines reports whether the right side counts lines of text that stand farther to the right, as a
+// transcript's second page on a sheet does, and the left side is text.
 func beginsNumberedLines(left, right []sideLine) bool {
 	const fewest, words = 8, 3
 	if len(right) < fewest || len(left) < fewest {
@@ -220,8 +221,8 @@ func beginsNumberedLines(left, right []sideLine) bool {
 	return ofLeft >= words*len(left) && 5*counting >= 4*(len(right)-1)
 }
 
-// numbersLines reports whether the left side counts the lines of running text on the right, as in the margin of a transcript. A few of the
-// numbers may be misread.
+// numbersLines reports whether the left side counts the lines of running text on the right, as in the margin of a
+// transcript. A few of the numbers may be misread.
 func numbersLines(left, right []sideLine) bool {
 	const fewest, words, runsOn = 10, 3, 0.2
 	if len(left) < fewest || len(right) < fewest {
@@ -239,7 +240,8 @@ func numbersLines(left, right []sideLine) bool {
 			goesOn++
 		}
 	}
-	// A misread number stands between two that do not follow on it; one that is missing changes the offset of all that follow.
+	// A misread number stands between two that do not follow on it; one that is missing changes the offset of all that
+	// follow.
 	counting := max(most, goesOn+1)
 	for _, l := range right {
 		ofRight += l.words
@@ -251,8 +253,8 @@ func numbersLines(left, right []sideLine) bool {
 // minFigureRows is how many lines of figures make a column of a table.
 const minFigureRows = 4
 
-// isDisplayBeside reports whether one side is a single line in larger type than the lines on the other side, as the title of
-// a letter's head is beside the address: no row holds both.
+// isDisplayBeside reports whether one side is a single line in larger type than the lines on the other side, as the
+// title of a letter's head is beside the address: no row holds both.
 func isDisplayBeside(display, lines []sideLine) bool {
 	const larger, letters = 1.35, 3
 	if len(display) != 1 || len(lines) < 2 || display[0].letters < letters {
@@ -270,8 +272,8 @@ func isDisplayBeside(display, lines []sideLine) bool {
 	return beside > 1 || beside == 1 && len(lines) > 2
 }
 
-// requiredProbability returns how sure the model has to be of a gutter between columns: surer of one in a part of a band,
-// which may be a table's.
+// requiredProbability returns how sure the model has to be of a gutter between columns: surer of one in a part of a
+// band, which may be a table's.
 func (j *gutterJudge) requiredProbability() float64 {
 	if j.inPart {
 		return 0.75
@@ -301,7 +303,8 @@ type Judge struct {
 	Table  func(TableSample) bool
 }
 
-// ArrangeJudged arranges a page as ArrangePage does, and lets judge decide. It is for training and measuring the models.
+// ArrangeJudged arranges a page as ArrangePage does, and lets judge decide. It is for training and measuring the
+// models.
 func ArrangeJudged(page *inkstreamv1.Page, judge Judge) {
 	arrangePage(page, Options{Tables: true}, judge)
 }

@@ -25,12 +25,12 @@
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
-// their own go back to their entries (recognised_pages.go), and paragraphs that it parted go on (recognised_paragraphs.go).
-// Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew, those with a text layer too, are
-// arranged as if they were straight (skew.go).
+// their own go back to their entries (recognised_pages.go), and paragraphs that it parted go on
+// (recognised_paragraphs.go). Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew,
+// those with a text layer too, are arranged as if they were straight (skew.go).
 //
-// Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a large first letter that
-// was set apart from the word that it belongs to (drop_caps.go).
+// Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a
+// large first letter that was set apart from the word that it belongs to (drop_caps.go).
 package layout
 
 import (
@@ -182,7 +182,8 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	return a.arrangeArea(&area, al, g.angle), em
 }
 
-// arrangeArea arranges what stands in an area. What is in a frame is arranged by itself, and has a place among the rest as a whole.
+// arrangeArea arranges what stands in an area. What is in a frame is arranged by itself, and has a place among the
+// rest as a whole.
 func (a *arranger) arrangeArea(area *textArea, al aligner, angle int32) []*inkstreamv1.Block {
 	t := rotation(angle)
 	for i, frame := range area.frames {

@@ -214,7 +214,8 @@ func TestArrange(t *testing.T) {
 
 func TestRightToLeftKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	// Two lines of Hebrew as an engine gives them: in the order in which they are read, each word left of the one before.
+	// Two lines of Hebrew as an engine gives them: in the order in which they are read, each word left of the one
+	// before.
 	line := func(y float64, words ...string) *inkstreamv1.Line {
 		l := &inkstreamv1.Line{}
 		x := 400.0

@@ -2,8 +2,8 @@ package layout
 
 import "strings"
 
-// ParsePageNumber reads the number that is printed on a page: at most five digits, or a Roman number below 400. It reports
-// false for any other text.
+// ParsePageNumber reads the number that is printed on a page: at most five digits, or a Roman number below 400. It
+// reports false for any other text.
 func ParsePageNumber(text string) (int, bool) {
 	if text == "" || len(text) > 8 {
 		return 0, false

@@ -17,8 +17,8 @@ const (
 
 // endsParagraph reports whether a paragraph ends above line i because of a little more room than there is between the
 // column's lines, which all stand evenly. The line above ends a sentence or is short; where it is full, the same room
-// comes again in the column, and no formula makes it. Headings have lines of their own pitch; numbers tell by themselves
-// where something begins, unless the same room is above many of them.
+// comes again in the column, and no formula makes it. Headings have lines of their own pitch; numbers tell by
+// themselves where something begins, unless the same room is above many of them.
 func (p *textColumn) endsParagraph(i int) bool {
 	const short, alike, larger = 2.0, 1.03, 1.03 // ems, times
 	prev, cur := p.shapes[i-1], p.shapes[i]
@@ -34,8 +34,9 @@ func (p *textColumn) endsParagraph(i int) bool {
 	return prev.endsSentence && max(a.math, b.math) == 0 && p.countSteps(step) > 1
 }
 
-// tightenPitch makes the pitch that of lines of which one certainly goes on with the other, where most lines stand farther
-// apart, as entries of a line or two do: the first is full and ends no sentence, the next begins with a small letter.
+// tightenPitch makes the pitch that of lines of which one certainly goes on with the other, where most lines stand
+// farther apart, as entries of a line or two do: the first is full and ends no sentence, the next begins with a small
+// letter.
 func (p *textColumn) tightenPitch() {
 	const fewest = 2 // lines
 	var steps []float64
@@ -70,8 +71,8 @@ func (p *textColumn) countSteps(step float64) int {
 	return end - first
 }
 
-// measureEdge looks for the place where many lines of the column end, as justified ones do: type that is set ends there to
-// a hair, what was read or stands in a text layer nearly. That of ragged text is where its longest line ends.
+// measureEdge looks for the place where many lines of the column end, as justified ones do: type that is set ends
+// there to a hair, what was read or stands in a text layer nearly. That of ragged text is where its longest line ends.
 func (p *textColumn) measureEdge() {
 	const fewest = 5 // lines
 	if len(p.shapes) < fewest {
@@ -102,8 +103,8 @@ func (p *textColumn) isUnsized() bool {
 	return !slices.ContainsFunc(p.shapes, func(s lineShape) bool { return s.style.size > 0 })
 }
 
-// isRunningText reports whether most lines of the column have no room for the first word of the next, as in text that is set
-// line by line, however ragged; lines of verse and of addresses have.
+// isRunningText reports whether most lines of the column have no room for the first word of the next, as in text that
+// is set line by line, however ragged; lines of verse and of addresses have.
 func (p *textColumn) isRunningText() bool {
 	const fewest, share = 6, 0.6 // lines
 	full := 0
@@ -116,8 +117,8 @@ func (p *textColumn) isRunningText() bool {
 }
 
 // endsEarly reports whether the line above line i ends though the first word of line i had room in it, in a column of
-// justified lines or of running text. The line below is longer, which it is not beside a picture, and neither stands in the
-// middle; no sentence goes on in it.
+// justified lines or of running text. The line below is longer, which it is not beside a picture, and neither stands
+// in the middle; no sentence goes on in it.
 func (p *textColumn) endsEarly(i int) bool {
 	const blank, room = 0.3, 1.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
@@ -126,8 +127,8 @@ func (p *textColumn) endsEarly(i int) bool {
 		(prev.endsSentence || !cur.startsLower)
 }
 
-// measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those at the
-// indent go on from a line without room for their first word, and many at the edge do not.
+// measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those
+// at the indent go on from a line without room for their first word, and many at the edge do not.
 func (p *textColumn) measureIndent() {
 	const fewest, least, most = 3, 0.6, 6 // lines, ems
 	outer, starts, inner, goOn, others, at := 0, 0, 0, 0, 0, 0.0
@@ -157,8 +158,8 @@ func (p *textColumn) measureIndent() {
 	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
 }
 
-// measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow lines
-// that end short.
+// measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow
+// lines that end short.
 func (p *textColumn) measureFirstLines() {
 	const fewest, least, most = 2, 0.8, 6 // lines, ems
 	if p.hangs {
@@ -188,8 +189,8 @@ func countNear(values []float64, at, slack float64) int {
 	return n
 }
 
-// isFirstLine reports whether line i is indented as the first lines of the column's paragraphs are, and the lines about it are
-// not.
+// isFirstLine reports whether line i is indented as the first lines of the column's paragraphs are, and the lines
+// about it are not.
 func (p *textColumn) isFirstLine(i int) bool {
 	atEdge := func(s lineShape) bool { return s.x0-p.left < maxEdgeIndent*p.em }
 	return p.indent > 0 && math.Abs(p.shapes[i].x0-p.left-p.indent) <= maxEdgeIndent*p.em && atEdge(p.shapes[i-1]) &&

@@ -44,7 +44,8 @@ func TestLittleRoomBetweenParagraphs(t *testing.T) {
 	}
 }
 
-// TestRuledRows reads questions with answers beside them one by one where lines part them, and by columns where none do.
+// TestRuledRows reads questions with answers beside them one by one where lines part them, and by columns where none
+// do.
 func TestRuledRows(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -138,8 +139,8 @@ func TestEndsLastLine(t *testing.T) {
 	}
 }
 
-// TestHeadingAboveTableHead takes the heading of a table, above a head that does not reach across the columns above it, to
-// the table.
+// TestHeadingAboveTableHead takes the heading of a table, above a head that does not reach across the columns above
+// it, to the table.
 func TestHeadingAboveTableHead(t *testing.T) {
 	t.Parallel()
 	m := bandMerger{em: 10}
@@ -162,8 +163,8 @@ func TestHeadingAboveTableHead(t *testing.T) {
 	}
 }
 
-// TestLinesThatEndEarly parts recognised text where a line of a justified column ends though the next word had room, and
-// not where lines end anywhere, beside a picture, or in the middle of the column.
+// TestLinesThatEndEarly parts recognised text where a line of a justified column ends though the next word had room,
+// and not where lines end anywhere, beside a picture, or in the middle of the column.
 func TestLinesThatEndEarly(t *testing.T) {
 	t.Parallel()
 	const full = "The harbour was closed for the whole of the winter"

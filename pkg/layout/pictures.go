@@ -22,7 +22,8 @@ func collectPictures(page *inkstreamv1.Page, t rotation) pagePictures {
 	return out
 }
 
-// roomBetween returns how much room there is between two slabs. What pictures fill that stand in one column does not count.
+// roomBetween returns how much room there is between two slabs. What pictures fill that stand in one column does not
+// count.
 func (p pagePictures) roomBetween(top, bottom float64, gutters []span) float64 {
 	room, filled := 0.0, top
 	for _, picture := range p {

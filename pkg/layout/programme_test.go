@@ -17,8 +17,8 @@ func endingAt(x1, y, size float64, text string) *inkstreamv1.Line {
 	return line
 }
 
-// TestPlayersStandAtTheEndsOfLines reads a programme: pieces with their movements below them, a word in the middle of the page, and who
-// plays whom. The players end the lines, and are no column; what counts movements is in no cell.
+// TestPlayersStandAtTheEndsOfLines reads a programme: pieces with their movements below them, a word in the middle of
+// the page, and who plays whom. The players end the lines, and are no column; what counts movements is in no cell.
 func TestPlayersStandAtTheEndsOfLines(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line

@@ -57,8 +57,9 @@ type placedBlock struct {
 	lines int
 }
 
-// comesBackOverRule reports whether blocks in their order go on above a line across the whole text after what stands below it, as when
-// columns are read on through such a line. Lines that meet others down the page are those of a table.
+// comesBackOverRule reports whether blocks in their order go on above a line across the whole text after what stands
+// below it, as when columns are read on through such a line. Lines that meet others down the page are those of a
+// table.
 func comesBackOverRule(blocks []placedBlock, rulings rulingSet) bool {
 	const fewest = 3 // lines on either side
 	x0, x1 := math.Inf(1), math.Inf(-1)
@@ -141,8 +142,9 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 	return joinPartedParagraphs(out, arranged, turn)
 }
 
-// readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words parts, or a few over
-// three or more: it took the lines of neighbouring columns for one, and its order cannot be right.
+// readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words
+// parts, or a few over three or more: it took the lines of neighbouring columns for one, and its order cannot be
+// right.
 func readsAcrossColumns(lines []inputLine, of map[*inkstreamv1.Word]int) bool {
 	const fewest, share = 5, 0.2 // lines, and their share of those long enough
 	long, across, overMany := 0, 0, 0
@@ -172,8 +174,8 @@ func readsAcrossColumns(lines []inputLine, of map[*inkstreamv1.Word]int) bool {
 	return overMany >= fewest || across >= fewest && float64(across) >= share*float64(long)
 }
 
-// columnsOfWords returns for each word the column that it stands in, from 1: blocks of which each stands below the one before are one. Words
-// of tables and of columns of a line or two are left out.
+// columnsOfWords returns for each word the column that it stands in, from 1: blocks of which each stands below the one
+// before are one. Words of tables and of columns of a line or two are left out.
 func columnsOfWords(blocks []*inkstreamv1.Block) map[*inkstreamv1.Word]int {
 	const fewest = 3 // lines
 	of := map[*inkstreamv1.Word]int{}

@@ -10,8 +10,9 @@ import (
 // minPieceWords is how many words of a line stand in each of two columns at least where it was read across them.
 const minPieceWords = 2
 
-// splitLinesAcross returns a recogniser's blocks with the lines that it read across columns parted: each piece goes below the line of its column
-// that stands right above it, or above the one right below. of is the column of each word.
+// splitLinesAcross returns a recogniser's blocks with the lines that it read across columns parted: each piece goes
+// below the line of its column that stands right above it, or above the one right below. of is the column of each
+// word.
 func splitLinesAcross(blocks []*inkstreamv1.Block, of map[*inkstreamv1.Word]int) []*inkstreamv1.Block {
 	var out []*inkstreamv1.Block
 	var pieces []*inkstreamv1.Line
@@ -88,7 +89,8 @@ func splitAtColumns(line *inkstreamv1.Line, of map[*inkstreamv1.Word]int, spans 
 	return out
 }
 
-// insertIntoColumn puts a line below the nearest above it that is of the same column, or above the nearest below; false if there is none.
+// insertIntoColumn puts a line below the nearest above it that is of the same column, or above the nearest below;
+// false if there is none.
 func insertIntoColumn(blocks []*inkstreamv1.Block, piece *inkstreamv1.Line, of map[*inkstreamv1.Word]int) bool {
 	column, y := mainColumn(piece, of), boundingBox(piece.GetWords()).centerY()
 	var above, below struct {

@@ -9,8 +9,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestFewLinesAcrossColumns puts a page in order of whose three columns the recogniser took two lines for one each, at their top and amid
-// them: each piece stands in its column, and nothing else moves.
+// TestFewLinesAcrossColumns puts a page in order of whose three columns the recogniser took two lines for one each, at
+// their top and amid them: each piece stands in its column, and nothing else moves.
 func TestFewLinesAcrossColumns(t *testing.T) {
 	t.Parallel()
 	const count = 14
@@ -43,7 +43,8 @@ func TestFewLinesAcrossColumns(t *testing.T) {
 	}
 }
 
-// TestLinesOfOneColumnStayWhole keeps a line whose words the arrangement puts to blocks that do not stand beside each other.
+// TestLinesOfOneColumnStayWhole keeps a line whose words the arrangement puts to blocks that do not stand beside each
+// other.
 func TestLinesOfOneColumnStayWhole(t *testing.T) {
 	t.Parallel()
 	lines := down(40, 60, 9, "the first text goes on until", "it ends here. The second begins", "and goes on until it ends")

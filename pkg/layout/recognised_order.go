@@ -15,9 +15,9 @@ const (
 	minSavedSwitches, maxSwitchShare = 3, 0.6
 )
 
-// switchesColumns reports whether a recogniser's order goes to and fro between columns that the arrangement of the same
-// words reads one after the other. tables has the table of each word that stands in one, which is read in one go; t turns
-// the lines level.
+// switchesColumns reports whether a recogniser's order goes to and fro between columns that the arrangement of the
+// same words reads one after the other. tables has the table of each word that stands in one, which is read in one go;
+// t turns the lines level.
 func switchesColumns(blocks, arranged []*inkstreamv1.Block, tables map[*inkstreamv1.Word]*inkstreamv1.Block,
 	t rotation) bool {
 	rank := map[*inkstreamv1.Word]int{}

@@ -9,8 +9,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestColumnsReadToAndFro puts a page in order whose recogniser went from column to column with each paragraph, and keeps
-// the order of one that changed columns once more than it had to.
+// TestColumnsReadToAndFro puts a page in order whose recogniser went from column to column with each paragraph, and
+// keeps the order of one that changed columns once more than it had to.
 func TestColumnsReadToAndFro(t *testing.T) {
 	t.Parallel()
 	column := func(x float64, name string) (paragraphs [][]*inkstreamv1.Line) {

@@ -20,9 +20,10 @@ type linePlace struct {
 	line  int
 }
 
-// joinPartedParagraphs joins paragraphs that a recogniser parted, as it does where a line is higher than others for the
-// marks of its notes: the arrangement of the words has the last line of the one right above the first line of the other
-// in one block, and the text goes on from one to the other: the line has no room for the next word, and ends no sentence.
+// joinPartedParagraphs joins paragraphs that a recogniser parted, as it does where a line is higher than others for
+// the marks of its notes: the arrangement of the words has the last line of the one right above the first line of the
+// other in one block, and the text goes on from one to the other: the line has no room for the next word, and ends no
+// sentence.
 func joinPartedParagraphs(blocks, arranged []*inkstreamv1.Block, turn rotation) []*inkstreamv1.Block {
 	places := map[*inkstreamv1.Word]linePlace{}
 	for _, b := range arranged {

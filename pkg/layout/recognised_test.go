@@ -10,7 +10,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestTablesOfSkewedPages finds the rows of a table on a page that was scanned askew, and leaves its words where they stand.
+// TestTablesOfSkewedPages finds the rows of a table on a page that was scanned askew, and leaves its words where they
+// stand.
 func TestTablesOfSkewedPages(t *testing.T) {
 	t.Parallel()
 	const skew = 1.9
@@ -49,7 +50,8 @@ func TestTablesOfSkewedLayers(t *testing.T) {
 	}
 }
 
-// skewWords turns a page's words about its middle, as a recogniser gives those of a skewed page: in boxes about their corners.
+// skewWords turns a page's words about its middle, as a recogniser gives those of a skewed page: in boxes about their
+// corners.
 func skewWords(p *inkstreamv1.Page, skew float64) {
 	sin, cos := math.Sincos(skew * math.Pi / 180)
 	for _, w := range PageWords(p) {
@@ -61,8 +63,8 @@ func skewWords(p *inkstreamv1.Page, skew float64) {
 	}
 }
 
-// TestTablesOfBentPages finds the rows of a table whose lines are bent by more than the distance of two rows, and leaves its
-// words where they stand.
+// TestTablesOfBentPages finds the rows of a table whose lines are bent by more than the distance of two rows, and
+// leaves its words where they stand.
 func TestTablesOfBentPages(t *testing.T) {
 	t.Parallel()
 	p := recognised(gridLines(100, []float64{50, 200, 330, 420, 510}, "Item Folio Debit Credit Balance", "Lamps 48 16,965.21 0.50 6.11",
@@ -77,7 +79,8 @@ func TestTablesOfBentPages(t *testing.T) {
 	checkTableInPlace(t, p)
 }
 
-// checkTableInPlace arranges a page and checks that it has one table of 6 rows and 5 columns, and its words where they were.
+// checkTableInPlace arranges a page and checks that it has one table of 6 rows and 5 columns, and its words where they
+// were.
 func checkTableInPlace(t *testing.T, p *inkstreamv1.Page) {
 	t.Helper()
 	var want []string
@@ -113,8 +116,8 @@ func TestBendAt(t *testing.T) {
 	}
 }
 
-// TestLinesAcrossColumns puts a page in order whose recogniser took the lines of two columns for one, and keeps the order of one
-// that did not.
+// TestLinesAcrossColumns puts a page in order whose recogniser took the lines of two columns for one, and keeps the
+// order of one that did not.
 func TestLinesAcrossColumns(t *testing.T) {
 	t.Parallel()
 	text := func(name string) []string {
@@ -155,8 +158,8 @@ func TestLinesAcrossColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsEndAtRules reads what stands above a line across the whole text before what stands below it, though the columns go on at the same
-// places and the recogniser read them through; without the line they are read through.
+// TestColumnsEndAtRules reads what stands above a line across the whole text before what stands below it, though the
+// columns go on at the same places and the recogniser read them through; without the line they are read through.
 func TestColumnsEndAtRules(t *testing.T) {
 	t.Parallel()
 	column := func(x, y float64) []*inkstreamv1.Line { return down(x, y, 9, columnText(10)...) }

@@ -6,8 +6,8 @@ import (
 )
 
 // findRuledRows parts columns at the lines that are drawn across all of them, where those part texts that stand beside
-// one another: a question and its answer, a clause and its comment. It returns the parts of the columns in each row; nil
-// if there are no such rows. At least three rows have text that begins level in two columns.
+// one another: a question and its answer, a clause and its comment. It returns the parts of the columns in each row;
+// nil if there are no such rows. At least three rows have text that begins level in two columns.
 func (c *cutter) findRuledRows(columns [][]segment) [][][]segment {
 	const fewest = 3
 	area := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}

@@ -235,7 +235,8 @@ func (l rulingsAcross) countWithin(area rect, em float64) float64 {
 	return n
 }
 
-// breakAt reports whether the lines of an area end left of a gap and begin again right of it, at several heights, and none runs on.
+// breakAt reports whether the lines of an area end left of a gap and begin again right of it, at several heights, and
+// none runs on.
 func (l rulingsAcross) breakAt(area rect, gap span, em float64) bool {
 	const fewest = 2
 	var ends, begins []float64

@@ -8,8 +8,9 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// minArrangedSkew is the skew of a recognised page, in degrees, from which its words are arranged where they would stand on a
-// straight one: across a page, half a degree is as much as half a line. More than maxArrangedSkew is no skew.
+// minArrangedSkew is the skew of a recognised page, in degrees, from which its words are arranged where they would
+// stand on a straight one: across a page, half a degree is as much as half a line. More than maxArrangedSkew is no
+// skew.
 const minArrangedSkew, maxArrangedSkew = 0.15, 20
 
 const (
@@ -72,10 +73,10 @@ func (s *skewedPage) bendAt(x float64) float64 {
 	return float64(s.bend[i]) + (at-float64(i))*float64(s.bend[i+1]-s.bend[i])
 }
 
-// layerSkew returns the skew of a page whose words have neither a size nor a confidence, as those of a text layer under a
-// scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are straight. It is the
-// median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in another column does
-// not count.
+// layerSkew returns the skew of a page whose words have neither a size nor a confidence, as those of a text layer
+// under a scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are straight.
+// It is the median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in another
+// column does not count.
 func layerSkew(lines []inputLine) float32 {
 	type slope struct{ tangent, weight float64 }
 	var slopes []slope
@@ -117,7 +118,8 @@ func (s *skewedPage) turnPoint(x, y, sin float64) (float64, float64) {
 	return x*s.cos + y*sin + s.centerX, y*s.cos - x*sin + s.centerY
 }
 
-// straightenRect returns the box of a word on the straight page, of which the one on the skewed page is drawn about the corners.
+// straightenRect returns the box of a word on the straight page, of which the one on the skewed page is drawn about
+// the corners.
 func (s *skewedPage) straightenRect(r rect) rect {
 	x, y := (r.x0+r.x1)/2, r.centerY()
 	x, y = s.turnPoint(x, y-s.bendAt(x), -s.sin)

@@ -241,12 +241,12 @@ func (r *stripRow) crosses(s span) bool {
 	return g > 0 && r.words[g].from == r.words[g-1].from
 }
 
-// maxCrossings is which part of a strip's rows few segments cross at most, and minCrossingGap how wide the gap in those must be,
-// in parts of the narrowest of the other rows.
+// maxCrossings is which part of a strip's rows few segments cross at most, and minCrossingGap how wide the gap in
+// those must be, in parts of the narrowest of the other rows.
 const maxCrossings, minCrossingGap = 0.15, 0.8
 
-// crossingRows returns the rows of which a segment reaches over the strip and is to be parted there. Where few do, and leave less
-// room there than all the others, they are headings over the gutter, with a blank there by chance.
+// crossingRows returns the rows of which a segment reaches over the strip and is to be parted there. Where few do, and
+// leave less room there than all the others, they are headings over the gutter, with a blank there by chance.
 func (s *strip) crossingRows(rows []stripRow) []*stripRow {
 	var out []*stripRow
 	gutter := float64(maxCoordinate)

@@ -18,7 +18,8 @@ type styles struct {
 	typescript bool
 }
 
-// findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in advertisements and entries.
+// findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in
+// advertisements and entries.
 func (s *styles) findRunIns(lines []inputLine) {
 	const fewest = 4
 	runIns, alone := 0, 0
@@ -72,8 +73,8 @@ func (s *styles) isMonospaced(words []*inkstreamv1.Word) bool {
 	return len(words) > 0
 }
 
-// IsBoldFont reports whether a font is a bold one, by its name, or by its weight where the name says nothing of that. What files
-// tell as the weight is often a guess.
+// IsBoldFont reports whether a font is a bold one, by its name, or by its weight where the name says nothing of that.
+// What files tell as the weight is often a guess.
 func IsBoldFont(f *inkstreamv1.Font) bool {
 	name := strings.ToLower(f.GetName())
 	for _, mark := range []string{"bold", "black", "heavy", "demi", "cmbx", "sfbx", "-bd", ",bd"} {

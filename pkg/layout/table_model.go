@@ -16,8 +16,8 @@ import (
 var tableModelJSON []byte
 
 // tableModel tells tables without a grid of lines from text that happens to stand in rows and columns. The command
-// pkg/layout/train learns such weights. Those here saw fourteen documents of each family (seeds from 1000) and the pages of the
-// corpus with the answers that were given before.
+// pkg/layout/train learns such weights. Those here saw fourteen documents of each family (seeds from 1000) and the
+// pages of the corpus with the answers that were given before.
 var tableModel = sync.OnceValue(func() *boost.Model {
 	m, err := boost.Parse(tableModelJSON, tableFeatureNames)
 	if err != nil {
@@ -89,8 +89,8 @@ func (t *tableCandidate) standsBesideText() bool {
 	return false
 }
 
-// headsTextsBeside reports whether the columns begin with lines of larger or bolder type, and one goes on with those in a row where the text
-// of another has begun: they are texts side by side, each with its heading.
+// headsTextsBeside reports whether the columns begin with lines of larger or bolder type, and one goes on with those
+// in a row where the text of another has begun: they are texts side by side, each with its heading.
 func (t *tableCandidate) headsTextsBeside() bool {
 	const larger = 1.05
 	last := make([]*inkstreamv1.Word, t.columns) // the first word at the foot of a column
@@ -136,8 +136,9 @@ func (t *tableCandidate) hasLinesToSignOn() bool {
 	return false
 }
 
-// hasLabelledRows reports whether room sets the rows of a table apart, in three columns or more of which the first and another hold a few
-// words in nearly every row: its text wraps, as that of columns does, but no columns of text break off and begin again together so.
+// hasLabelledRows reports whether room sets the rows of a table apart, in three columns or more of which the first and
+// another hold a few words in nearly every row: its text wraps, as that of columns does, but no columns of text break
+// off and begin again together so.
 func (t *tableCandidate) hasLabelledRows() bool {
 	const columns, rows, words, filled = 3, 4, 4.0, 0.8 // at least; words of a label at most, on average
 	if t.rowDistance == 0 || t.columns < columns || t.rows < rows {
@@ -165,8 +166,8 @@ func (t *tableCandidate) hasLabelledRows() bool {
 	return cells[0] >= filled*float64(t.rows) && labels > 1
 }
 
-// hasColumnsOfValues reports whether all columns but the first hold figures, marks or words that come again, in nearly each row: what is said
-// of each of several things, however long the first column says what they are.
+// hasColumnsOfValues reports whether all columns but the first hold figures, marks or words that come again, in nearly
+// each row: what is said of each of several things, however long the first column says what they are.
 func (t *tableCandidate) hasColumnsOfValues() bool {
 	const columns, rows, words, filled, values = 3, 5, 2.0, 0.8, 0.75 // at least; words of a value on average; shares of rows and of cells
 	if t.columns < columns || t.rows < rows {

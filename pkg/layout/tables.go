@@ -107,7 +107,8 @@ func (t *table) trimEmptyCells() {
 	t.cells, t.rows, t.columns = cells, rows, columns
 }
 
-// hasLineNumbers reports whether a column of a table counts the lines of running text in the next, as in the margin of a transcript.
+// hasLineNumbers reports whether a column of a table counts the lines of running text in the next, as in the margin of
+// a transcript.
 func hasLineNumbers(t *table) bool {
 	columns := make([][]sideLine, t.columns)
 	for i := range t.cells {

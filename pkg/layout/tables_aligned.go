@@ -420,8 +420,9 @@ func countAlignedBoxes(boxes []rect, slack float64) int {
 	return best
 }
 
-// isJustifiedText reports whether what looks like a table of two or three columns are a few lines of a narrow justified column with wide
-// blanks: they fill it from edge to edge, the blanks end anywhere, and so wide is a line of text among them, right above or below too.
+// isJustifiedText reports whether what looks like a table of two or three columns are a few lines of a narrow
+// justified column with wide blanks: they fill it from edge to edge, the blanks end anywhere, and so wide is a line of
+// text among them, right above or below too.
 func (a *aligner) isJustifiedText(t *table, lines []tableLine, first, end int) bool {
 	const mostRows, widest, slack, near, aligned = 16, 22.0, 0.15, 1.2, 0.6 // rows, ems, the share of them
 	if t.columns > 3 || end-first > mostRows || t.width() > widest*a.em {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// splitSideBySide returns the tables that stand side by side in what looks like one: the lines across end and begin again between them, or
-// the columns right of a gap hold the same as those on its left, labels and then figures.
+// splitSideBySide returns the tables that stand side by side in what looks like one: the lines across end and begin
+// again between them, or the columns right of a gap hold the same as those on its left, labels and then figures.
 func (t *table) splitSideBySide(in textSetting) []*table {
 	const fewest = 2 // columns of a table
 	kinds := t.figureColumns()
@@ -73,8 +73,9 @@ func (t *table) columnGap(column int) (span, bool) {
 	return gap, gap.to > gap.from
 }
 
-// findRepeatedColumns returns before which columns the same kinds of columns begin again: labels with two columns of figures or more, or with
-// one where the tables end at different heights, or labels that are sorted go on in the next table.
+// findRepeatedColumns returns before which columns the same kinds of columns begin again: labels with two columns of
+// figures or more, or with one where the tables end at different heights, or labels that are sorted go on in the next
+// table.
 func (t *table) findRepeatedColumns(kinds []bool) []int {
 	const mostTables, sure = 3, 3 // tables; columns of one that leave no doubt
 	for tables := 2; tables <= mostTables; tables++ {
@@ -95,8 +96,8 @@ func (t *table) findRepeatedColumns(kinds []bool) []int {
 	return nil
 }
 
-// isSortedOn reports whether the labels of every width columns are sorted from the first column's to the last's, each behind all of the one
-// before: names that are set in columns.
+// isSortedOn reports whether the labels of every width columns are sorted from the first column's to the last's, each
+// behind all of the one before: names that are set in columns.
 func (t *table) isSortedOn(width int) bool {
 	const fewest, share = 4, 0.9 // labels in a column; pairs of neighbours in order
 	labels := make([][]string, t.columns/width)

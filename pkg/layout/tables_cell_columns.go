@@ -195,7 +195,8 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 }
 
 // columnIndex returns between which gutters a text begins. One that begins in a gutter and ends in the column right of
-// it, as the head of figures does, has nothing to do with the column on its left; one that ends farther on heads several.
+// it, as the head of figures does, has nothing to do with the column on its left; one that ends farther on heads
+// several.
 func columnIndex(gaps []span, x0, x1 float64) int {
 	n := 0
 	for n < len(gaps) && (x0 > (gaps[n].from+gaps[n].to)/2 || x0 > gaps[n].from && x1 > gaps[n].to && (n+1 == len(gaps) || x1 <= gaps[n+1].to)) {
@@ -204,8 +205,9 @@ func columnIndex(gaps []span, x0, x1 float64) int {
 	return n
 }
 
-// lastColumnIndex returns between which gutters a text ends that begins in column first. In an inner column one that begins left of a
-// gutter may reach into it without being in the column on its right, as a cell's text that goes on; in the first, it heads rows.
+// lastColumnIndex returns between which gutters a text ends that begins in column first. In an inner column one that
+// begins left of a gutter may reach into it without being in the column on its right, as a cell's text that goes on;
+// in the first, it heads rows.
 func lastColumnIndex(gaps []span, first int, text rect, slack float64) int {
 	n := first
 	for n < len(gaps) {

@@ -26,7 +26,7 @@ func (f columnFinder) findHeadSpans(rows []tableLine) []headSpan {
 	for _, r := range rows[1:] {
 		all = all.union(r.rect)
 	}
-	for k := 0; k < mostHeadRows; k++ {
+	for k := range mostHeadRows {
 		below, top := f.splitRowTexts(rows[k+1]), rows[k+1].y0
 		cells := rows[k].cells
 		for i := 0; i < len(cells); {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// attachLabels gives tables that are boxes with figures at the ends of a form's lines those lines as their first column, and returns the
-// lines that are left.
+// attachLabels gives tables that are boxes with figures at the ends of a form's lines those lines as their first
+// column, and returns the lines that are left.
 func attachLabels(tables []*table, lines []inputLine, t rotation, em float64) []inputLine {
 	for _, tab := range tables {
 		if !isBoxesOfFigures(tab) {
@@ -35,8 +35,8 @@ func isBoxesOfFigures(t *table) bool {
 	return t.ruled && t.rows >= rows && t.columns <= columns && float64(slices.Min(figures)) >= share*float64(t.rows)
 }
 
-// findLabels returns the text left of each row of a table, line by line, and the lines that are left; nil if what stands there is more than
-// one column.
+// findLabels returns the text left of each row of a table, line by line, and the lines that are left; nil if what
+// stands there is more than one column.
 func findLabels(t *table, lines []inputLine, tn rotation, em float64) (labels [][]segment, rest []inputLine) {
 	const widest = 4.0 // ems between words of a label
 	tops := make([]float64, t.rows+1)
@@ -67,8 +67,8 @@ func findLabels(t *table, lines []inputLine, tn rotation, em float64) (labels []
 	return labels, rest
 }
 
-// areLabels reports whether texts are the labels of a table's rows: nearly each row has one, level with its figures at the first or the last
-// line, that begins where the others do, with a capital or a number.
+// areLabels reports whether texts are the labels of a table's rows: nearly each row has one, level with its figures at
+// the first or the last line, that begins where the others do, with a capital or a number.
 func areLabels(t *table, labels [][]segment, em float64) bool {
 	const share, level = 0.85, 0.75 // of the rows, and ems
 	figures := make([]float64, t.rows)

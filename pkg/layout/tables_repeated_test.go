@@ -8,7 +8,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestHeadBeginsAnotherTable tells two tables below each other apart by the head that the second repeats, though its columns stand elsewhere.
+// TestHeadBeginsAnotherTable tells two tables below each other apart by the head that the second repeats, though its
+// columns stand elsewhere.
 func TestHeadBeginsAnotherTable(t *testing.T) {
 	t.Parallel()
 	page := pageOf(gridLines(100, []float64{50, 180, 230, 280, 330}, "Team Won Drawn Lost Points", "Mill 10 2 0 32", "Ford 8 0 4 24", "Lane 3 3 6 12", "Gate 1 2 9 5"),
@@ -21,7 +22,8 @@ func TestHeadBeginsAnotherTable(t *testing.T) {
 	}
 }
 
-// TestLabelOfHeadBeginsAnotherTable tells timetables below each other apart, whose heads have a word in common and figures otherwise.
+// TestLabelOfHeadBeginsAnotherTable tells timetables below each other apart, whose heads have a word in common and
+// figures otherwise.
 func TestLabelOfHeadBeginsAnotherTable(t *testing.T) {
 	t.Parallel()
 	columns := []float64{50, 180, 250, 320}
@@ -38,7 +40,8 @@ func TestLabelOfHeadBeginsAnotherTable(t *testing.T) {
 	}
 }
 
-// TestTablesBelowHeadingsSideBySide tells two tables apart that stand side by side below headings of their own, of which one is shorter.
+// TestTablesBelowHeadingsSideBySide tells two tables apart that stand side by side below headings of their own, of
+// which one is shorter.
 func TestTablesBelowHeadingsSideBySide(t *testing.T) {
 	t.Parallel()
 	columns := []float64{50, 100, 170, 220}
@@ -76,7 +79,8 @@ func TestNamesAtTheEndsOfLines(t *testing.T) {
 	}
 }
 
-// TestFiguresInOneColumnOrAnother reads rows with room between them, of which each has its sum in one column or another.
+// TestFiguresInOneColumnOrAnother reads rows with room between them, of which each has its sum in one column or
+// another.
 func TestFiguresInOneColumnOrAnother(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -133,8 +137,8 @@ func TestHeadingsInLists(t *testing.T) {
 	}
 }
 
-// TestTableHeadBelowAddresses keeps the heads of a table's columns and its first row with the table, though they leave the gutter free between
-// what stands side by side above them.
+// TestTableHeadBelowAddresses keeps the heads of a table's columns and its first row with the table, though they leave
+// the gutter free between what stands side by side above them.
 func TestTableHeadBelowAddresses(t *testing.T) {
 	t.Parallel()
 	lines := append(down(50, 60, 10, "Marta Fairfax", "38 Eastleigh Road", "Brackley 68033"), down(320, 60, 10, "Number: 590320", "Date: 16.05.2005",
@@ -153,7 +157,8 @@ func TestTableHeadBelowAddresses(t *testing.T) {
 	}
 }
 
-// TestSortedNamesInColumns reads names that are set in two columns one column after the other, though all rows are level.
+// TestSortedNamesInColumns reads names that are set in two columns one column after the other, though all rows are
+// level.
 func TestSortedNamesInColumns(t *testing.T) {
 	t.Parallel()
 	left := strings.Fields("Abbott Adler Barlow Bianchi Carver Crane Dubois Ellery")
@@ -170,7 +175,8 @@ func TestSortedNamesInColumns(t *testing.T) {
 	}
 }
 
-// TestBlanksOfNumbers keeps numbers whole whose blanks stand below each other, and are as wide as those of the text beside them.
+// TestBlanksOfNumbers keeps numbers whole whose blanks stand below each other, and are as wide as those of the text
+// beside them.
 func TestBlanksOfNumbers(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line

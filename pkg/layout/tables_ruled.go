@@ -15,8 +15,8 @@ const (
 	// maxWordLookups is in how many grids a word is looked for, on average, and maxWordMatches in how many it may be
 	// found, as frames stand around one another: on real pages, two or three deep.
 	maxWordLookups, maxWordMatches = 60, 8
-	// severalRuledRows is how many rows that lines part show that lines part them all, mostCellLines how many lines of text, with room
-	// between them, a cell of such a row may have.
+	// severalRuledRows is how many rows that lines part show that lines part them all, mostCellLines how many lines of
+	// text, with room between them, a cell of such a row may have.
 	severalRuledRows, mostCellLines = 4, 3
 )
 

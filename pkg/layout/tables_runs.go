@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// minRunGap is the least room, in ems, above a row at which a run of rows is parted, minRunGapRatio how many times the
-	// usual room between its rows that is.
+	// minRunGap is the least room, in ems, above a row at which a run of rows is parted, minRunGapRatio how many times
+	// the usual room between its rows that is.
 	minRunGap, minRunGapRatio = 1.2, 2
 	// minSplitRows is how many rows with text in several places a part has at least.
 	minSplitRows = 3
@@ -130,8 +130,8 @@ func (r *tableRuns) extendTail(end int, x0, x1 float64) int {
 	return end
 }
 
-// isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row belongs to: it is bold, as
-// the row is not, and there is more room above than below it.
+// isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row
+// belongs to: it is bold, as the row is not, and there is more room above than below it.
 func (r *tableRuns) isListHeading(i, k int) bool {
 	const columns, more = 2, 0.15 // ems
 	rows := r.rows
@@ -143,8 +143,8 @@ func (r *tableRuns) isListHeading(i, k int) bool {
 	return isBold(rows[k]) && !isBold(rows[i])
 }
 
-// isItemBelow reports whether a row counts an item of what the first of two cells names, as the movements of a piece are counted below it in
-// a programme, whose players stand at the ends of the lines: those are no tables.
+// isItemBelow reports whether a row counts an item of what the first of two cells names, as the movements of a piece
+// are counted below it in a programme, whose players stand at the ends of the lines: those are no tables.
 func (r *tableRuns) isItemBelow(head, row tableLine) bool {
 	const columns, indent = 2, 0.6 // ems
 	words := segmentWords(row.segments)
@@ -157,8 +157,8 @@ func (r *tableRuns) isBetweenTables(k int, x0, x1 float64) bool {
 	return k > 0 && r.rows[k-1].several && r.across.hasBetween(r.rows[k].y1, r.rows[k+1].y0, x0, x1)
 }
 
-// standsApart reports whether more room than between its rows sets what follows a table, of the rows from first to before end, apart from
-// it: row end, or what heads that.
+// standsApart reports whether more room than between its rows sets what follows a table, of the rows from first to
+// before end, apart from it: row end, or what heads that.
 func (r *tableRuns) standsApart(first, end int) bool {
 	const more = 0.3 // ems
 	usual := usualRowGap(r.rows[first:end])
@@ -170,8 +170,8 @@ func (r *tableRuns) standsApart(first, end int) bool {
 	return false
 }
 
-// isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next text: it
-// closes the table, and what follows heads another.
+// isBelowLastRule reports whether a line runs close below a row and much room lies between that line and the next
+// text: it closes the table, and what follows heads another.
 func (r *tableRuns) isBelowLastRule(row, next tableLine, x0, x1 float64) bool {
 	const near, room = 0.8, 1.0
 	return next.y0-row.y1 > (near+room)*r.em && r.across.hasBetween(row.y1, row.y1+near*r.em, x0, x1) &&
@@ -187,8 +187,8 @@ func (r *tableRuns) isTextBelowRule(row, next tableLine, x0, x1 float64) bool {
 		next.x0 < line.from-beyond*r.em && next.x1 > line.to+beyond*r.em
 }
 
-// splitRun returns the first part of a run that may be a table, where they are two tables, or a table and what only stands
-// in line with it: apart from each other the parts have more columns than together.
+// splitRun returns the first part of a run that may be a table, where they are two tables, or a table and what only
+// stands in line with it: apart from each other the parts have more columns than together.
 func (r *tableRuns) splitRun(first, end int) (int, int) {
 	rows, columns := r.rows, columnFinder{r.textSetting}
 	whole := columns.countColumns(rows[first:end])
@@ -225,13 +225,14 @@ func (r *tableRuns) splitRun(first, end int) (int, int) {
 // largerThanTable is how many times as large as a table's type that of a line is which is no part of the table.
 const largerThanTable = 1.12
 
-// isHeadingBetween reports whether a row with text in one place is none of the table that a row belongs to: a caption, or
-// a heading in larger type.
+// isHeadingBetween reports whether a row with text in one place is none of the table that a row belongs to: a caption,
+// or a heading in larger type.
 func isHeadingBetween(row, single tableLine) bool {
 	return single.largestType() > largerThanTable*row.largestType() || isCaption(segmentsText(single.segments))
 }
 
-// isNumberedHeading reports whether a row is a heading with its number set apart, in larger type than the table that a row belongs to.
+// isNumberedHeading reports whether a row is a heading with its number set apart, in larger type than the table that a
+// row belongs to.
 func isNumberedHeading(row, heading tableLine) bool {
 	if len(heading.cells) != 2 || heading.largestType() <= largerThanTable*row.largestType() {
 		return false
@@ -240,8 +241,8 @@ func isNumberedHeading(row, heading tableLine) bool {
 	return number != "" && strings.Trim(number, "0123456789.") == ""
 }
 
-// repeatsHead reports whether a row says the same as the first of the rows of a table, or as one below a row with text in one place, but for
-// one cell at most, and has no figures, as where another table begins.
+// repeatsHead reports whether a row says the same as the first of the rows of a table, or as one below a row with text
+// in one place, but for one cell at most, and has no figures, as where another table begins.
 func repeatsHead(rows []tableLine, row tableLine) bool {
 	const first, fewest = 6, 2 // rows, and cells that are the same
 	for i := range row.cells {
@@ -266,8 +267,9 @@ func repeatsHead(rows []tableLine, row tableLine) bool {
 	return false
 }
 
-// repeatsHeadLabel reports whether a row has as many cells as the first of a table, but for one, and begins with the same word, and not with a
-// figure, as the heads of timetables one below the other do, whose other cells are numbers of trains.
+// repeatsHeadLabel reports whether a row has as many cells as the first of a table, but for one, and begins with the
+// same word, and not with a figure, as the heads of timetables one below the other do, whose other cells are numbers
+// of trains.
 func repeatsHeadLabel(head, row tableLine) bool {
 	const fewest = 3 // cells
 	if n := len(row.cells) - len(head.cells); n < -1 || n > 1 || min(len(row.cells), len(head.cells)) < fewest {

@@ -131,7 +131,8 @@ func TestRuleClosesTable(t *testing.T) {
 	}
 }
 
-// TestFiguresCloseTogether finds the columns of a table of few rows whose figures stand hardly farther apart than words.
+// TestFiguresCloseTogether finds the columns of a table of few rows whose figures stand hardly farther apart than
+// words.
 func TestFiguresCloseTogether(t *testing.T) {
 	t.Parallel()
 	p := pageOf(gridLines(100, []float64{50, 130, 170, 210}, "Island Price Cargo Valley", "Mill 588,193 243,179 173,932", "Ford 281,020 222,301 935,881",
@@ -143,8 +144,8 @@ func TestFiguresCloseTogether(t *testing.T) {
 	}
 }
 
-// TestTextGoesOnInATableCell takes in text that goes on in an inner column, also where it reaches into the gap to the next
-// one, and where boxes as tight as the letters leave more room between its lines.
+// TestTextGoesOnInATableCell takes in text that goes on in an inner column, also where it reaches into the gap to the
+// next one, and where boxes as tight as the letters leave more room between its lines.
 func TestTextGoesOnInATableCell(t *testing.T) {
 	t.Parallel()
 	columns := []float64{50, 80, 400, 450}
@@ -159,7 +160,8 @@ func TestTextGoesOnInATableCell(t *testing.T) {
 	}
 }
 
-// TestPicturesFillColumns reads two columns whose pictures leave a stretch of the page without text, one after the other.
+// TestPicturesFillColumns reads two columns whose pictures leave a stretch of the page without text, one after the
+// other.
 func TestPicturesFillColumns(t *testing.T) {
 	t.Parallel()
 	text := func(x, y float64, name string) []*inkstreamv1.Line {
@@ -194,8 +196,8 @@ func TestPicturesFillColumns(t *testing.T) {
 	}
 }
 
-// TestTitleBesideTheSecondLine keeps an address whole, beside the second line of which a title in large type stands, above
-// another such pair.
+// TestTitleBesideTheSecondLine keeps an address whole, beside the second line of which a title in large type stands,
+// above another such pair.
 func TestTitleBesideTheSecondLine(t *testing.T) {
 	t.Parallel()
 	p := pageOf(down(50, 60, 10, "Rosa Vogel", "159 Brackley Square", "Penrose 19129"), []*inkstreamv1.Line{at(450, 71, 22, "Invoice")},
@@ -218,7 +220,8 @@ func TestLinePitchOfRoundedBaselines(t *testing.T) {
 	}
 }
 
-// TestPictureBesideAHeading reads the left column to its end, although the right one shows a picture where the left has a heading.
+// TestPictureBesideAHeading reads the left column to its end, although the right one shows a picture where the left
+// has a heading.
 func TestPictureBesideAHeading(t *testing.T) {
 	t.Parallel()
 	text := func(x, y float64, n int, name string) []*inkstreamv1.Line {
@@ -237,7 +240,8 @@ func TestPictureBesideAHeading(t *testing.T) {
 	}
 }
 
-// TestHeadingOverAGutter leaves a heading whole that reaches over the gutter between two columns, with a blank there by chance.
+// TestHeadingOverAGutter leaves a heading whole that reaches over the gutter between two columns, with a blank there
+// by chance.
 func TestHeadingOverAGutter(t *testing.T) {
 	t.Parallel()
 	var above, below []*inkstreamv1.Line
@@ -256,8 +260,8 @@ func TestHeadingOverAGutter(t *testing.T) {
 	}
 }
 
-// TestRuleAcrossColumnsEndsThem reads articles side by side row by row, where a rule along all of them parts the rows and each begins with
-// its heading; without the rule, the columns go on.
+// TestRuleAcrossColumnsEndsThem reads articles side by side row by row, where a rule along all of them parts the rows
+// and each begins with its heading; without the rule, the columns go on.
 func TestRuleAcrossColumnsEndsThem(t *testing.T) {
 	t.Parallel()
 	article := func(x, y float64, name string) []*inkstreamv1.Line {
@@ -288,8 +292,8 @@ func TestRuleAcrossColumnsEndsThem(t *testing.T) {
 	}
 }
 
-// TestHeadingBelowLineOfList leaves a bold heading out of the list of names and numbers below it, though a line leads from the only name
-// above it to its number.
+// TestHeadingBelowLineOfList leaves a bold heading out of the list of names and numbers below it, though a line leads
+// from the only name above it to its number.
 func TestHeadingBelowLineOfList(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line

@@ -52,9 +52,9 @@ func (w wrappedRows) merge(t *table) {
 	t.sortCells()
 }
 
-// findRowDistance returns how far apart rows of cells are that begin a row of a table, where room sets those apart from the lines that
-// cells wrap to: the lines of one row stand close, the next row does not, and what goes on fills fewer columns than the row that it goes
-// on with. It returns 0 where room does not tell.
+// findRowDistance returns how far apart rows of cells are that begin a row of a table, where room sets those apart
+// from the lines that cells wrap to: the lines of one row stand close, the next row does not, and what goes on fills
+// fewer columns than the row that it goes on with. It returns 0 where room does not tell.
 func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 	const fewest, least = 3, 0.3 // rows that are set apart and lines that go on; by how much more room, in ems
 	gaps := make([]float64, 0, len(rows))
@@ -88,8 +88,8 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 	return apart
 }
 
-// findRuledDistance is findRowDistance for rows that are parted by lines: between those, the lines of the row's text stand close, with no
-// figures one below the other but in the first column, where the two ends of a range may stand.
+// findRuledDistance is findRowDistance for rows that are parted by lines: between those, the lines of the row's text
+// stand close, with no figures one below the other but in the first column, where the two ends of a range may stand.
 func (w wrappedRows) findRuledDistance(rows [][]tableCell, area rect) float64 {
 	const fewest, least, near, mostLines = 4, 0.3, 0.7, 3 // lines across; ems; lines of a row
 	across, within := math.Inf(1), 0.0                    // the least room where a line runs, the most where none does
@@ -117,8 +117,8 @@ func (w wrappedRows) findRuledDistance(rows [][]tableCell, area rect) float64 {
 	return (across + within) / 2
 }
 
-// countTail returns how many of the rows below a table go on with the cells of its last row: they stand as close as the lines that its
-// cells wrap to, and begin where a column does.
+// countTail returns how many of the rows below a table go on with the cells of its last row: they stand as close as
+// the lines that its cells wrap to, and begin where a column does.
 func (w wrappedRows) countTail(t *table, below []tableLine) int {
 	n, bottom := 0, t.y1
 	for n < len(below) && t.rowDistance > 0 && below[n].y0-bottom < t.rowDistance {
@@ -183,8 +183,9 @@ func (w wrappedRows) continuesRow(above, cells []tableCell) bool {
 	}
 }
 
-// describesCell reports whether text that reaches under other columns begins where a cell above it in an inner column does, and is as long as
-// a description: what heads rows stands in the first column or in the middle of those that it heads.
+// describesCell reports whether text that reaches under other columns begins where a cell above it in an inner column
+// does, and is as long as a description: what heads rows stands in the first column or in the middle of those that it
+// heads.
 func describesCell(above []tableCell, text tableCell, em float64) bool {
 	const slack, length = 0.3, 24 // ems; bytes
 	return text.column > 0 && isLongerThan(text.segments, length) && slices.ContainsFunc(above, func(c tableCell) bool {

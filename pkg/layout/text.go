@@ -146,7 +146,8 @@ func DecideLineJoin(before, next string) LineJoin {
 	}
 }
 
-// breaksRange reports whether a line ends with the dash of a range of figures that the next goes on with: "pp. 12–", "34".
+// breaksRange reports whether a line ends with the dash of a range of figures that the next goes on with: "pp. 12–",
+// "34".
 func breaksRange(before, next string) bool {
 	before, found := strings.CutSuffix(before, "–")
 	last, _ := utf8.DecodeLastRuneInString(before)

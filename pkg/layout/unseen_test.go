@@ -51,7 +51,8 @@ func TestRowsSetApart(t *testing.T) {
 	}
 }
 
-// TestRowsBetweenLines reads a table with lines between its rows, of which each holds a room below a lesson, and the two ends of its time.
+// TestRowsBetweenLines reads a table with lines between its rows, of which each holds a room below a lesson, and the
+// two ends of its time.
 func TestRowsBetweenLines(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -119,7 +120,8 @@ func TestTablesSideBySide(t *testing.T) {
 	}
 }
 
-// TestTableBelowColumns reads a table that runs across below two columns, with the gutter of those between its labels and its figures.
+// TestTableBelowColumns reads a table that runs across below two columns, with the gutter of those between its labels
+// and its figures.
 func TestTableBelowColumns(t *testing.T) {
 	t.Parallel()
 	lines := append(down(50, 60, 10, columnText(8)...), down(280, 60, 10, columnText(8)...)...)
@@ -267,8 +269,8 @@ func TestDropCapsOfTwoColumns(t *testing.T) {
 	}
 }
 
-// TestBoldTextWraps reads the bold beginning of a paragraph that goes on in its second line, and a heading above text that begins with a bold
-// word.
+// TestBoldTextWraps reads the bold beginning of a paragraph that goes on in its second line, and a heading above text
+// that begins with a bold word.
 func TestBoldTextWraps(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -290,8 +292,8 @@ func TestBoldTextWraps(t *testing.T) {
 	}
 }
 
-// TestTablesSideBySideWithoutCaptions tells two tables apart that only what they hold sets apart: labels with figures, and again labels with
-// figures, of which the second table has fewer.
+// TestTablesSideBySideWithoutCaptions tells two tables apart that only what they hold sets apart: labels with figures,
+// and again labels with figures, of which the second table has fewer.
 func TestTablesSideBySideWithoutCaptions(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -311,7 +313,8 @@ func TestTablesSideBySideWithoutCaptions(t *testing.T) {
 	}
 }
 
-// TestLinesOfRuledCells reads a table with lines between all its rows and columns, whose cells hold two lines of text each.
+// TestLinesOfRuledCells reads a table with lines between all its rows and columns, whose cells hold two lines of text
+// each.
 func TestLinesOfRuledCells(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -341,7 +344,8 @@ func TestLinesOfRuledCells(t *testing.T) {
 	}
 }
 
-// TestCellOfManyLines keeps the rows of a table together where the text of one takes more lines than rows with one cell may follow another.
+// TestCellOfManyLines keeps the rows of a table together where the text of one takes more lines than rows with one
+// cell may follow another.
 func TestCellOfManyLines(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
@@ -361,8 +365,8 @@ func TestCellOfManyLines(t *testing.T) {
 	}
 }
 
-// TestRunInEntries keeps an entry together whose bold first words fill a line, where others go on in the line of theirs; elsewhere such a line
-// is a heading.
+// TestRunInEntries keeps an entry together whose bold first words fill a line, where others go on in the line of
+// theirs; elsewhere such a line is a heading.
 func TestRunInEntries(t *testing.T) {
 	t.Parallel()
 	for _, runIns := range []int{6, 0} {
@@ -388,7 +392,8 @@ func TestRunInEntries(t *testing.T) {
 	}
 }
 
-// TestLabelledRows keeps the columns of rows together that room sets apart, and takes cards and paragraphs side by side for no rows.
+// TestLabelledRows keeps the columns of rows together that room sets apart, and takes cards and paragraphs side by
+// side for no rows.
 func TestLabelledRows(t *testing.T) {
 	t.Parallel()
 	rows := func(x float64, lines int, text string) []segment {

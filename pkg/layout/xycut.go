@@ -117,15 +117,15 @@ func (c *cutter) cutColumns(columns [][]segment, depth int) {
 }
 
 const (
-	// minPartGap is the least room, in ems, between two parts of a band that are looked at by themselves, minPartGapRatio
-	// how many times the usual room between its lines that is.
+	// minPartGap is the least room, in ems, between two parts of a band that are looked at by themselves,
+	// minPartGapRatio how many times the usual room between its lines that is.
 	minPartGap, minPartGapRatio = 0.9, 1.8
 	// maxBandParts is how many parts a band has at most: one with more is a table with room between its rows.
 	maxBandParts = 8
 )
 
-// splitAtGaps parts a band whose gutters part no columns where there is more room than between its lines: a letter's head
-// may stand in line with the table below it. A band that falls to no parts comes back without gutters.
+// splitAtGaps parts a band whose gutters part no columns where there is more room than between its lines: a letter's
+// head may stand in line with the table below it. A band that falls to no parts comes back without gutters.
 func (c *cutter) splitAtGaps(band pageBand) []pageBand {
 	whole := band
 	whole.freeSpans = nil

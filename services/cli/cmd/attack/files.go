@@ -154,7 +154,8 @@ func attackWalls(ctx context.Context, t *testbed) (string, error) {
 		}
 		select {
 		case err := <-done:
-			// A child is bare from its start until it has raised its walls, before it reads anything; so a few looks may see one.
+			// A child is bare from its start until it has raised its walls, before it reads anything; so a few looks
+			// may see one.
 			if looks.Load() < 5 || bare.Load()*5 > looks.Load() {
 				err = errors.Join(err, fmt.Errorf("%d of %d looks saw a child without walls", bare.Load(), looks.Load()))
 			}

@@ -170,8 +170,8 @@ func attackPages(ctx context.Context, t *testbed) (string, error) {
 // unreadWait is how long a page may take while the answers of others stay unread.
 const unreadWait = 5 * time.Second
 
-// attackUnreadPages has ten tenants ask for pages over gRPC and read nothing of the answers but their head, so that these
-// stay in the server's memory.
+// attackUnreadPages has ten tenants ask for pages over gRPC and read nothing of the answers but their head, so that
+// these stay in the server's memory.
 func attackUnreadPages(ctx context.Context, t *testbed) (string, error) {
 	const tenants, calls = 10, 20
 	s := t.server

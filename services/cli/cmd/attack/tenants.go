@@ -29,8 +29,8 @@ var tenantAttacks = []attack{
 	{"tenants", "a key made for another tenant", "refused", attackKeys},
 }
 
-// pathsOf returns the addresses of the API with the victim's ids in them, from what the server says of itself and of the
-// servers that it stands in for.
+// pathsOf returns the addresses of the API with the victim's ids in them, from what the server says of itself and of
+// the servers that it stands in for.
 func (s *server) pathsOf(ctx context.Context) ([]string, error) {
 	code, data, err := s.exchange(ctx, "", http.MethodGet, "/openapi.json", nil, nil)
 	var described struct {
@@ -95,8 +95,8 @@ func attackRoutes(ctx context.Context, t *testbed) (string, error) {
 // probeTimeout bounds one request: some answers are streams.
 const probeTimeout = 2 * time.Second
 
-// probePath sends one request. It is an error if the answer holds anything of the victim's, does what names its things, or
-// is a failure of the server.
+// probePath sends one request. It is an error if the answer holds anything of the victim's, does what names its
+// things, or is a failure of the server.
 func (s *server) probePath(ctx context.Context, who, method, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -196,8 +196,8 @@ func (s *server) checkAlive(ctx context.Context) error {
 	return err
 }
 
-// client takes answers as they are: no redirect is followed and nothing is unpacked. It comes from an address of its own,
-// because limits by address are to bind the villain alone.
+// client takes answers as they are: no redirect is followed and nothing is unpacked. It comes from an address of its
+// own, because limits by address are to bind the villain alone.
 func clientFrom(ip string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	return &http.Client{

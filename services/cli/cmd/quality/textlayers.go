@@ -47,7 +47,7 @@ func scoreTextLayers(ctx context.Context, b *qualityRun) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	if scans, err = b.addPeerLayers(ctx, scans); err != nil {
+	if scans, err = addPeerLayers(ctx, b, scans); err != nil {
 		return section{}, err
 	}
 	samples := make([]*sample, len(scans))
@@ -131,7 +131,7 @@ func countFalseCode(truth *pagegen.Document, blocks []score.Block) int {
 }
 
 // addPeerLayers appends the scans without a layer as OCRmyPDF makes them searchable, where it is installed.
-func (b *qualityRun) addPeerLayers(ctx context.Context, scans []*layeredScan) ([]*layeredScan, error) {
+func addPeerLayers(ctx context.Context, b *qualityRun, scans []*layeredScan) ([]*layeredScan, error) {
 	if !b.peers.areInstalled("ocrmypdf") {
 		return scans, nil
 	}
@@ -151,7 +151,7 @@ func (b *qualityRun) addPeerLayers(ctx context.Context, scans []*layeredScan) ([
 		if err != nil {
 			return nil, err
 		}
-		layered, err := b.keepLayer(strings.TrimSuffix(filepath.Base(s.Path), ".pdf")+"-ocrmypdf.pdf", s.truth, data)
+		layered, err := keepLayer(b, strings.TrimSuffix(filepath.Base(s.Path), ".pdf")+"-ocrmypdf.pdf", s.truth, data)
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func measureLayers(scans []*layeredScan, damage float64) (layerFigures, []string
 
 // makeLayeredScans makes every scan with every damage, and without a layer.
 func (b *qualityRun) makeLayeredScans(ctx context.Context, seed uint64) ([]*layeredScan, error) {
-	if err := os.MkdirAll(b.layerDir(), 0o755); err != nil {
+	if err := os.MkdirAll(layerDir(b), 0o755); err != nil {
 		return nil, err
 	}
 	var generator pagegen.Generator
@@ -247,7 +247,7 @@ func (b *qualityRun) keepLayeredScan(ctx context.Context, made *pagegen.Made, re
 			}
 		}
 	}
-	s, err := b.keepLayer(fmt.Sprintf("%s-%.0f.pdf", made.Truth.Name, 100*damage), made.Truth, pdftest.EncodeSheets(sheets))
+	s, err := keepLayer(b, fmt.Sprintf("%s-%.0f.pdf", made.Truth.Name, 100*damage), made.Truth, pdftest.EncodeSheets(sheets))
 	if err != nil {
 		return nil, err
 	}
@@ -256,8 +256,8 @@ func (b *qualityRun) keepLayeredScan(ctx context.Context, made *pagegen.Made, re
 }
 
 // keepLayer writes the file of a scan.
-func (b *qualityRun) keepLayer(name string, truth *pagegen.Document, data []byte) (*layeredScan, error) {
-	path := filepath.Join(b.layerDir(), name)
+func keepLayer(b *qualityRun, name string, truth *pagegen.Document, data []byte) (*layeredScan, error) {
+	path := filepath.Join(layerDir(b), name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		return nil, err
 	}
@@ -266,4 +266,4 @@ func (b *qualityRun) keepLayer(name string, truth *pagegen.Document, data []byte
 	return &layeredScan{sample: &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, "layers", name), allArtifacts: true}, truth: truth}, nil
 }
 
-func (b *qualityRun) layerDir() string { return filepath.Join(b.tempDir, "layers") }
+func layerDir(b *qualityRun) string { return filepath.Join(b.tempDir, "layers") }

@@ -6,10 +6,11 @@ import (
 
 // background is what the paper of a page looks like.
 type background struct {
-	// light and dark are the grey values of the paper where it is lightest and darkest, the outermost twentieth left out.
+	// light and dark are the grey values of the paper where it is lightest and darkest, the outermost twentieth left
+	// out.
 	light, dark byte
-	// darkShare is the share of the page where the paper is so dark that it is taken for ink, though there is darker ink
-	// on it.
+	// darkShare is the share of the page where the paper is so dark that it is taken for ink, though there is darker
+	// ink on it.
 	darkShare float64
 }
 

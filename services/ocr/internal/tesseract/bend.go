@@ -280,8 +280,8 @@ func (b *bend) sampledAcross(width int, dpi float32) []float32 {
 	return out
 }
 
-// flattened returns the image with each column moved up by as many whole pixels as the lines run down there: grey values
-// from between pixels would blur small print.
+// flattened returns the image with each column moved up by as many whole pixels as the lines run down there: grey
+// values from between pixels would blur small print.
 func (g greyImage) flattened(b bend) greyImage {
 	out := greyImage{pix: make([]byte, len(g.pix)), width: g.width, height: g.height}
 	paper := g.medianGrey()

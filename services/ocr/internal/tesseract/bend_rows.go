@@ -112,7 +112,8 @@ func newRowCounter(b bend, letters []box, height float64) *rowCounter {
 	return r
 }
 
-// countPairs returns how many pairs of letters stand side by side, about, when the lines run farther down by a bend with the coefficients.
+// countPairs returns how many pairs of letters stand side by side, about, when the lines run farther down by a bend
+// with the coefficients.
 func (r *rowCounter) countPairs(c [bendTerms]float64) float64 {
 	clear(r.counts)
 	for i, t := range r.places {

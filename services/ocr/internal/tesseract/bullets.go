@@ -14,8 +14,8 @@ const (
 	maxDiscs = 200
 )
 
-// markBullets finds the bullets of lists, which Tesseract reads as a letter or a sign, or leaves out: filled discs and squares that
-// stand before a line of text and above its baseline.
+// markBullets finds the bullets of lists, which Tesseract reads as a letter or a sign, or leaves out: filled discs and
+// squares that stand before a line of text and above its baseline.
 func (r *reader) markBullets(got *reading) {
 	height := letterHeight(r.areas)
 	if r.inColumns || height == 0 {
@@ -104,7 +104,8 @@ func (r *reading) findBulletPlace(disc box, height float64) (bulletPlace, bool) 
 	return p, p.line != nil
 }
 
-// isAboveBaseline reports whether a disc ends above the line that the letters right of it stand on, as no letter or full stop does.
+// isAboveBaseline reports whether a disc ends above the line that the letters right of it stand on, as no letter or
+// full stop does.
 func isAboveBaseline(disc, next box, areas []box, height float64) bool {
 	var bottoms []int
 	for _, b := range areas {

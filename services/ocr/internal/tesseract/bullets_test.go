@@ -18,7 +18,8 @@ func (g greyImage) fillDisc(b box) {
 	}
 }
 
-// listPage draws a page of lines of letters 20 pixels high, each with what drawMark draws left of it, and returns what was read of it.
+// listPage draws a page of lines of letters 20 pixels high, each with what drawMark draws left of it, and returns what
+// was read of it.
 func listPage(misread string, drawMark func(img greyImage, baseline int)) (*reader, *reading) {
 	img := blankPage(800, 800)
 	got := &reading{}
@@ -41,8 +42,8 @@ func listPage(misread string, drawMark func(img greyImage, baseline int)) (*read
 	return r, got
 }
 
-// TestBulletsAreMarked reads discs before lines as bullets, whatever was read in their place, and leaves letters that stand on the
-// baseline, full stops and rings.
+// TestBulletsAreMarked reads discs before lines as bullets, whatever was read in their place, and leaves letters that
+// stand on the baseline, full stops and rings.
 func TestBulletsAreMarked(t *testing.T) {
 	t.Parallel()
 	disc := func(bottom int) func(greyImage, int) {

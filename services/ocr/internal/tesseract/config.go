@@ -22,8 +22,8 @@ type Config struct {
 	MemoryLimit int64
 	// Program is what the children run; "tesseract" if empty. Tests put a misbehaving one in its place.
 	Program string
-	// RequireWalls has no child start that is not walled in; ObserveWalls, if set, receives the walls that each has. Both
-	// are as in sandbox.Config.
+	// RequireWalls has no child start that is not walled in; ObserveWalls, if set, receives the walls that each has.
+	// Both are as in sandbox.Config.
 	RequireWalls bool
 	ObserveWalls func(sandbox.IsolationReport)
 	// Observe, if set, receives the starts and deaths of children, as in sandbox.Config.

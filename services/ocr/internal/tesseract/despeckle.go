@@ -5,9 +5,9 @@ const (
 	// have up to 5,500, small print on a screened ground 18,000, and a hundredth of specks on a page at 300 dpi makes
 	// 80,000.
 	minSpeckles = 25_000
-	// maxSpecklesPerInch is the number of them on a square inch from which a page that is speckled even when smoothed is
-	// not read: it is noise or a screened picture, on which Tesseract's layout analysis takes minutes and finds nothing.
-	// Six-point print has 150, noise from 550.
+	// maxSpecklesPerInch is the number of them on a square inch from which a page that is speckled even when smoothed
+	// is not read: it is noise or a screened picture, on which Tesseract's layout analysis takes minutes and finds
+	// nothing. Six-point print has 150, noise from 550.
 	maxSpecklesPerInch = 400
 	// minScreenedAreas is the number of them from which a page is looked at for screens: greys made of dots, as a
 	// printer or a scanner of black and white makes them.

@@ -58,16 +58,16 @@
 // one a core (make bench; Tesseract 5.3.0, AMD EPYC with AVX2): 0.50 of theirs, and 0.82 before what forward.cc and
 // opening.c do. BenchmarkAgainstCommandLine compares page by page.
 //
-// The text is the command's, character for character, but for a few pages in typewriter faces, those that lie the wrong
-// way up, where its character error rate is 0.8 to 0.9 and ours is 0.00 to 0.02, and those that need cleaning or a second
-// reading. libtesseract is linked statically (0.93 of the CPU of the shared library, whose functions call
+// The text is the command's, character for character, but for a few pages in typewriter faces, those that lie the
+// wrong way up, where its character error rate is 0.8 to 0.9 and ours is 0.00 to 0.02, and those that need cleaning or
+// a second reading. libtesseract is linked statically (0.93 of the CPU of the shared library, whose functions call
 // each other through a table), but for builds with the tag tesseract_shared. What it comes from, in parts of the CPU
 // of a warm page: the line recogniser's forward pass (0.54 of the page became 0.17, forward.cc); openings (a tenth,
-// opening.c); no look for a fixed pitch (5 %; three of the corpus's scans are read a little better, all
-// others as before); models stay loaded (0.2 s a page); no OpenMP runtime (10 to 13 %, serial.c); no PNG between the
-// stages of the recognition (7 %, lineimage.c); no second look for light text where no ground is dark (3 %, up to 28
-// % on bad scans). The looks at the raster beforehand take 2 %. Tried, and not worth it or harmful: no table
-// finding (0.33 to 0.58 wrong on a table), no inversion at all (a slide goes from 0.07 to 0.9), no vertical text (no
-// difference), images at 0.8 of the resolution (0.90 of the time, but receipts suffer: render picks the resolution by
-// the size of the text), a second reading of pages that read well (no better).
+// opening.c); no look for a fixed pitch (5 %; three of the corpus's scans are read a little better, all others as
+// before); models stay loaded (0.2 s a page); no OpenMP runtime (10 to 13 %, serial.c); no PNG between the stages of
+// the recognition (7 %, lineimage.c); no second look for light text where no ground is dark (3 %, up to 28 % on bad
+// scans). The looks at the raster beforehand take 2 %. Tried, and not worth it or harmful: no table finding (0.33 to
+// 0.58 wrong on a table), no inversion at all (a slide goes from 0.07 to 0.9), no vertical text (no difference),
+// images at 0.8 of the resolution (0.90 of the time, but receipts suffer: render picks the resolution by the size of
+// the text), a second reading of pages that read well (no better).
 package tesseract

@@ -21,8 +21,8 @@ type symbol struct {
 }
 
 const (
-	// certainConfidence is the confidence from which a character is no echo, nor has one. Of those on the corpus's pages
-	// in Chinese, Japanese and Korean three in a thousand are below it.
+	// certainConfidence is the confidence from which a character is no echo, nor has one. Of those on the corpus's
+	// pages in Chinese, Japanese and Korean three in a thousand are below it.
 	certainConfidence = 0.96
 	// minConfidenceGain is by how much another reading of a character must be surer than the first.
 	minConfidenceGain = 0.02

@@ -23,8 +23,8 @@ import (
 
 const (
 	defaultTimeout = 2 * time.Minute
-	// recycleAfter is the number of pages after which a child is replaced, against what no measurement has shown so far:
-	// a child grew to 216 MiB over its first 75 pages, and to 225 over the next 100. A start takes 0.1 s of CPU.
+	// recycleAfter is the number of pages after which a child is replaced, against what no measurement has shown so
+	// far: a child grew to 216 MiB over its first 75 pages, and to 225 over the next 100. A start takes 0.1 s of CPU.
 	recycleAfter = 500
 	// recycleBytes is the size beyond which a free child is replaced.
 	recycleBytes = 512 << 20

@@ -13,13 +13,13 @@ const (
 	microMu = '\u00b5'
 )
 
-// minPolytonicShare is the share of accented Greek letters with the accents and breathings of ancient Greek from which a page is written
-// with them. Where every word that begins with a vowel has a breathing, it is more than half; modern Greek read from a scan at 100 dpi has up
-// to a tenth.
+// minPolytonicShare is the share of accented Greek letters with the accents and breathings of ancient Greek from which
+// a page is written with them. Where every word that begins with a vowel has a breathing, it is more than half; modern
+// Greek read from a scan at 100 dpi has up to a tenth.
 const minPolytonicShare = 0.25
 
-// useModernGreek writes a page of modern Greek with the one accent that it has: Tesseract, whose model also learnt ancient Greek, reads
-// breathings and circumflexes in it on coarse scans, and micro signs for the letter.
+// useModernGreek writes a page of modern Greek with the one accent that it has: Tesseract, whose model also learnt
+// ancient Greek, reads breathings and circumflexes in it on coarse scans, and micro signs for the letter.
 func (r *reading) useModernGreek() {
 	modern, ancient := 0, 0
 	for w := range allWords(r.blocks) {
@@ -52,8 +52,8 @@ func isAccentedGreek(c rune) bool {
 	return strings.ContainsRune("άέήίόύώΐΰΆΈΉΊΌΎΏ", c)
 }
 
-// modernGreekWord returns a word with one kind of accent and without breathings. A breathing in a word that has no accent was one; words of
-// one vowel have none.
+// modernGreekWord returns a word with one kind of accent and without breathings. A breathing in a word that has no
+// accent was one; words of one vowel have none.
 func modernGreekWord(word string) string {
 	var out []rune
 	vowels, accents, breathing := 0, 0, -1 // breathing is where in out the first stood

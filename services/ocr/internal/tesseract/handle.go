@@ -33,8 +33,8 @@ func Version() string { return "tesseract " + C.GoString(C.TessVersion()) }
 // cannot differ between handles.
 var fixedVariables = [][2]string{
 	{"debug_file", "/dev/null"}, // it chats about each page on standard error, which is for last words
-	// Lines are not examined for a fixed pitch, by which letters were once told apart: it takes 5 % of a page's processor
-	// time, and the line recogniser finds the letters itself.
+	// Lines are not examined for a fixed pitch, by which letters were once told apart: it takes 5 % of a page's
+	// processor time, and the line recogniser finds the letters itself.
 	{"textord_all_prop", "1"},
 }
 
@@ -92,8 +92,8 @@ func (h *Handle) SetImage(img greyImage, dpi int, as segmentation) {
 	C.TessBaseAPISetSourceResolution(h.api, C.int(min(max(dpi, minCredibleDPI), maxCredibleDPI)))
 }
 
-// JoinWords has the handle tell the blanks of a text from the seams between what it calls words. The models of horizontal
-// Chinese, Japanese and Korean say so themselves.
+// JoinWords has the handle tell the blanks of a text from the seams between what it calls words. The models of
+// horizontal Chinese, Japanese and Korean say so themselves.
 func (h *Handle) JoinWords() {
 	name, on := C.CString(joinsWords), C.CString("1")
 	defer C.free(unsafe.Pointer(name))

@@ -100,8 +100,8 @@ func (g greyImage) countScreenDots(dpi float32, below byte, least int) int {
 // maxRulings bounds the rulings of a page; a dense form has some hundred.
 const maxRulings = 2000
 
-// findRulings returns the straight lines along the rows and the columns of the image turned clockwise around its middle by
-// skew degrees, counted from where its corner was before.
+// findRulings returns the straight lines along the rows and the columns of the image turned clockwise around its
+// middle by skew degrees, counted from where its corner was before.
 func (g greyImage) findRulings(dpi float32, below byte, skew float64) []box {
 	boxes := make([]C.int, 4*maxRulings)
 	n := int(C.ink_rulings((*C.uchar)(unsafe.SliceData(g.pix)), C.int(g.width), C.int(g.height), C.int(below), C.int(dpi),

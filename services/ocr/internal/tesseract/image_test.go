@@ -145,8 +145,8 @@ func TestLightTextIsTurnedDark(t *testing.T) {
 	}
 }
 
-// Light text on a dark panel is read whole where a picture on the panel has greys that look like ground: the panel is not
-// evened out before its text is turned.
+// Light text on a dark panel is read whole where a picture on the panel has greys that look like ground: the panel is
+// not evened out before its text is turned.
 func TestLightTextBesidePicture(t *testing.T) {
 	t.Parallel()
 	img, _ := printedPage(pdftest.ScanOptions{Paper: 240, Noise: 20})
@@ -206,7 +206,8 @@ func TestDespeckle(t *testing.T) {
 	}
 }
 
-// TestRulingsOfSkewedPages finds the lines of a page that is turned by more than a line is thick, and those that are bowed a little.
+// TestRulingsOfSkewedPages finds the lines of a page that is turned by more than a line is thick, and those that are
+// bowed a little.
 func TestRulingsOfSkewedPages(t *testing.T) {
 	t.Parallel()
 	img := blankPage(1240, 1754)
@@ -243,7 +244,8 @@ func TestRulingsOfSkewedPages(t *testing.T) {
 	}
 }
 
-// TestKeepLattices keeps the lines of a grid, one whose corners are open too, and neither rules alone nor those that one line joins.
+// TestKeepLattices keeps the lines of a grid, one whose corners are open too, and neither rules alone nor those that
+// one line joins.
 func TestKeepLattices(t *testing.T) {
 	t.Parallel()
 	grid := []box{{100, 100, 500, 102}, {100, 200, 500, 202}, {96, 104, 98, 198}, {503, 100, 505, 200}}
@@ -301,7 +303,8 @@ func TestRulings(t *testing.T) {
 	}
 }
 
-// TestFullWidthRulings keeps lines across all of the text, and neither shorter ones nor those that a line down the page meets.
+// TestFullWidthRulings keeps lines across all of the text, and neither shorter ones nor those that a line down the
+// page meets.
 func TestFullWidthRulings(t *testing.T) {
 	t.Parallel()
 	whole := []box{{90, 300, 520, 302}, {100, 700, 500, 702}}

@@ -12,12 +12,13 @@ const (
 	leaderText = "...."
 	// minLeaderDots is how many dots make a leader at least.
 	minLeaderDots = 6
-	// largestDotInches is how wide and high a dot of a leader is at most, farthestDotsInches how far two neighbours stand apart.
+	// largestDotInches is how wide and high a dot of a leader is at most, farthestDotsInches how far two neighbours
+	// stand apart.
 	largestDotInches, farthestDotsInches = 0.035, 0.13
 	// unevenDots is by how much the room between neighbours may differ from the usual, as a share of it.
 	unevenDots = 0.5
-	// farthestWord is how far the words before a leader and behind it are at most, in heights of small letters, and farthestShare as a share
-	// of the leader's length: rows of a fixed number of dots may end early.
+	// farthestWord is how far the words before a leader and behind it are at most, in heights of small letters, and
+	// farthestShare as a share of the leader's length: rows of a fixed number of dots may end early.
 	farthestWord, farthestShare = 3, 0.25
 	// maxLeaderEnds is how many places are read again that leaders lead to, and where no word was read surely.
 	maxLeaderEnds = 40
@@ -61,8 +62,8 @@ func (r *reader) takeLeaders() {
 	}
 }
 
-// joinLeaders makes one line of what dots lead together, such as a name and its number. Tesseract takes the words on the two sides of a leader
-// for columns, the dots for letters, and leaves short numbers out.
+// joinLeaders makes one line of what dots lead together, such as a name and its number. Tesseract takes the words on
+// the two sides of a leader for columns, the dots for letters, and leaves short numbers out.
 func (r *reader) joinLeaders(got *reading) error {
 	height := letterHeight(r.areas)
 	if height == 0 || r.inColumns || len(r.leaders) == 0 || got.turn != 0 {
@@ -226,7 +227,8 @@ func (r *reading) levelLines() []*line {
 	return out
 }
 
-// leaderEnds are a leader, the line whose word at stands before it, and that whose word next stands behind it; nil where there is none.
+// leaderEnds are a leader, the line whose word at stands before it, and that whose word next stands behind it; nil
+// where there is none.
 type leaderEnds struct {
 	leader
 	height         float64 // of small letters
@@ -287,8 +289,8 @@ func (e *leaderEnds) placeBehind(letters []box, img greyImage) (box, bool) {
 	return box{max(0, place[0]), max(0, place[1]), min(img.width, place[2]), min(img.height, place[3])}, true
 }
 
-// replaceBehind takes the words that were read at a place for those behind the leader, if they were read surely, and drops
-// those that were read there before, some of which may be of the line before the leader.
+// replaceBehind takes the words that were read at a place for those behind the leader, if they were read surely, and
+// drops those that were read there before, some of which may be of the line before the leader.
 func (r *reading) replaceBehind(e *leaderEnds, part reading, place box) {
 	name := e.before.words[e.at]
 	if !e.addRead(part, place) {
@@ -298,7 +300,8 @@ func (r *reading) replaceBehind(e *leaderEnds, part reading, place box) {
 	e.at = slices.IndexFunc(e.before.words, func(w word) bool { return w.box == name.box && w.text == name.text })
 }
 
-// dropTallWords drops words that were made of the line that stands at a place and its neighbours, but for the one in a box.
+// dropTallWords drops words that were made of the line that stands at a place and its neighbours, but for the one in a
+// box.
 func (r *reading) dropTallWords(place, kept box) {
 	for i := range r.blocks {
 		for j := range r.blocks[i].lines {
@@ -319,7 +322,8 @@ func (e *leaderEnds) isSureBehind() bool {
 	return w.confidence >= minLeaderEndConfidence && w.box[0] >= e.last[0]
 }
 
-// addRead takes the words that were read at a place for those behind the leader, and reports whether they were read surely.
+// addRead takes the words that were read at a place for those behind the leader, and reports whether they were read
+// surely.
 func (e *leaderEnds) addRead(part reading, place box) bool {
 	l := &line{}
 	for w := range allWords(part.blocks) {
@@ -343,7 +347,8 @@ func (e *leaderEnds) addRead(part reading, place box) bool {
 	return true
 }
 
-// joinWords puts the leader behind the word before it, and then the words that it leads to, unless others stand before those on their line.
+// joinWords puts the leader behind the word before it, and then the words that it leads to, unless others stand before
+// those on their line.
 func (e *leaderEnds) joinWords() {
 	first, rest := e.before.words[:e.at+1], e.before.words[e.at+1:]
 	if e.behind != nil && e.behind != e.before {

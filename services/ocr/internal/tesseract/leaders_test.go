@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLeadersJoinLines joins what rows of dots lead together, whatever was read of the dots, on straight and on skewed pages, and leaves lines
-// without dots, with dots below words, and with dots at uneven distances as they are.
+// TestLeadersJoinLines joins what rows of dots lead together, whatever was read of the dots, on straight and on skewed
+// pages, and leaves lines without dots, with dots below words, and with dots at uneven distances as they are.
 func TestLeadersJoinLines(t *testing.T) {
 	t.Parallel()
 	even := func(i int) int { return 12 * i }
@@ -67,7 +67,8 @@ func TestLeadersJoinLines(t *testing.T) {
 	}
 }
 
-// TestWordsBelowLeadersStay drops what was read of dots, and keeps a word of the next line whose box reaches up to them.
+// TestWordsBelowLeadersStay drops what was read of dots, and keeps a word of the next line whose box reaches up to
+// them.
 func TestWordsBelowLeadersStay(t *testing.T) {
 	t.Parallel()
 	l := leader{first: box{640, 97, 643, 100}, last: box{928, 97, 931, 100}}
@@ -82,8 +83,8 @@ func TestWordsBelowLeadersStay(t *testing.T) {
 	}
 }
 
-// TestLeaderKeepsItsName joins a number that was read again to the name before the leader, also where a tall word of the
-// name's own line goes, because it was read of the number and its neighbours.
+// TestLeaderKeepsItsName joins a number that was read again to the name before the leader, also where a tall word of
+// the name's own line goes, because it was read of the number and its neighbours.
 func TestLeaderKeepsItsName(t *testing.T) {
 	t.Parallel()
 	place := box{900, 90, 960, 120}

@@ -10,7 +10,8 @@ const (
 	minLayoutGain = 1.5
 	// minLineGain is by how much a line must be surer to be taken from the other reading.
 	minLineGain = 0.02
-	// minSharedBox is the share of the smaller box that two boxes of one line have in common at least, along and across.
+	// minSharedBox is the share of the smaller box that two boxes of one line have in common at least, along and
+	// across.
 	minSharedBox = 0.6
 	// minNewLineConfidence is the least confidence of a line that only the other reading has.
 	minNewLineConfidence = 0.6

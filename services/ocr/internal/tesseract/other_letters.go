@@ -9,19 +9,21 @@ import (
 )
 
 const (
-	// minOwnShare is the share of a page's letters that are those of its language from which words in Latin letters are read again.
+	// minOwnShare is the share of a page's letters that are those of its language from which words in Latin letters
+	// are read again.
 	minOwnShare = 0.6
 	// maxLatinWords bounds the words that are read again.
 	maxLatinWords = 150
-	// minOwnConfidence is how sure the language's own model must be of a word that the page has nowhere else, and minKnownConfidence of one that
-	// it has, or where the first reading was of letters of both kinds.
+	// minOwnConfidence is how sure the language's own model must be of a word that the page has nowhere else, and
+	// minKnownConfidence of one that it has, or where the first reading was of letters of both kinds.
 	minOwnConfidence, minKnownConfidence = 0.7, 0.2
 	// minRepeatConfidence is how surely the other word was read.
 	minRepeatConfidence = 0.8
 )
 
-// readLatinWordsAgain reads words with Latin letters once more by the page's language alone, on a page that is written in other letters. Of two
-// models that each read a word the one that is surer wins, and of short words in letters that look alike that is often the model of English.
+// readLatinWordsAgain reads words with Latin letters once more by the page's language alone, on a page that is written
+// in other letters. Of two models that each read a word the one that is surer wins, and of short words in letters that
+// look alike that is often the model of English.
 func (r *reader) readLatinWordsAgain(got *reading) error {
 	if r.ownHandle == nil || r.inColumns || got.ownShare() < minOwnShare {
 		return nil
@@ -43,7 +45,8 @@ func (r *reader) readLatinWordsAgain(got *reading) error {
 	return err
 }
 
-// replaceLatinWords puts the words that readAgain returns of a line's words in the place of those with Latin letters where they are better.
+// replaceLatinWords puts the words that readAgain returns of a line's words in the place of those with Latin letters
+// where they are better.
 func (r *reading) replaceLatinWords(readAgain func(l *line, at int) (word, error)) error {
 	known, left := r.ownWords(), maxLatinWords
 	for _, l := range r.levelLines() {
@@ -100,8 +103,8 @@ func (r *reader) readWordAgain(turned greyImage, skew float64, l *line, at int) 
 	return word{}, nil
 }
 
-// isBetterThan reports whether a word that was read by the page's language alone is to stand in the place of one with Latin letters. known are
-// the words of the page in letters of its language.
+// isBetterThan reports whether a word that was read by the page's language alone is to stand in the place of one with
+// Latin letters. known are the words of the page in letters of its language.
 func (w *word) isBetterThan(first *word, known map[string]bool) bool {
 	own, latin := w.countLetters()
 	if own == 0 || latin > 0 || strings.ContainsFunc(w.text, unicode.IsDigit) || !hasOneCase(w.text) {
@@ -120,8 +123,8 @@ func (w *word) isBetterThan(first *word, known map[string]bool) bool {
 	return w.confidence >= max(minOwnConfidence, first.confidence)
 }
 
-// hasOneCase reports whether a word is in small letters, but for the first, or in capitals: what a model makes of letters that it does not know
-// is not.
+// hasOneCase reports whether a word is in small letters, but for the first, or in capitals: what a model makes of
+// letters that it does not know is not.
 func hasOneCase(text string) bool {
 	upper, lower, first := 0, 0, true
 	for _, c := range text {
@@ -178,7 +181,8 @@ func (l *line) isMostlyOwn() bool {
 	return own >= latin
 }
 
-// isAmidLatin reports whether a short word stands beside a long one in Latin letters that was read surely, as in a name or a phrase.
+// isAmidLatin reports whether a short word stands beside a long one in Latin letters that was read surely, as in a
+// name or a phrase.
 func (l *line) isAmidLatin(at int) bool {
 	const long, sure = 4, 0.9
 	if utf8.RuneCountInString(l.words[at].text) >= long {

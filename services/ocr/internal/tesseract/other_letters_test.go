@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWordsInOtherLetters takes words in Latin letters for those of the page's language where that is sure of them or has them elsewhere, and
-// leaves names and terms in Latin letters.
+// TestWordsInOtherLetters takes words in Latin letters for those of the page's language where that is sure of them or
+// has them elsewhere, and leaves names and terms in Latin letters.
 func TestWordsInOtherLetters(t *testing.T) {
 	t.Parallel()
 	const rest = "κάθε σύστημα φέρνει ένα παλιό γράμμα και το παράθυρο της πόλης"

@@ -19,7 +19,8 @@ const (
 	minTurnGain = 0.1
 	// minConfidence is the mean confidence below which a page is read once more in another way.
 	minConfidence = 0.82
-	// minSkew is the angle in degrees below which a page is not straightened: it would gain nothing, and lose sharpness.
+	// minSkew is the angle in degrees below which a page is not straightened: it would gain nothing, and lose
+	// sharpness.
 	minSkew = 0.4
 	// minSkewSureness is how sure Leptonica wants to be of an angle.
 	minSkewSureness = 3
@@ -50,7 +51,8 @@ type reader struct {
 	handle *Handle
 	// secondHandle, if set, returns the handle that reads the page again where the first is unsure of it.
 	secondHandle func() (*Handle, error)
-	// ownHandle, if set, returns the handle that reads the page's language alone, where handle reads Latin letters besides.
+	// ownHandle, if set, returns the handle that reads the page's language alone, where handle reads Latin letters
+	// besides.
 	ownHandle func() (*Handle, error)
 	// columnHandle, if set, returns the handle that reads columns which run from top to bottom.
 	columnHandle func() (*Handle, error)
@@ -58,7 +60,8 @@ type reader struct {
 	img          greyImage // cleaned
 	dpi          float32   // what the page claims, where that is credible
 	below        byte      // what is darker than this is ink
-	// ruled, if set, is the image in which rulings are looked for in the place of img, with its ink darker than ruledBelow.
+	// ruled, if set, is the image in which rulings are looked for in the place of img, with its ink darker than
+	// ruledBelow.
 	ruled      *greyImage
 	ruledBelow byte
 	dark       bool // there were areas dark enough for light text
@@ -67,7 +70,8 @@ type reader struct {
 	areas    []box // connected ink, but for the dots of leaders; nil where the image has changed since it was looked for
 	found    int   // how many such areas there are, the dots included
 	leaders  []leader
-	// enlarge is the scale at which the page is read, and toldDPI the resolution that Tesseract is told of at that scale.
+	// enlarge is the scale at which the page is read, and toldDPI the resolution that Tesseract is told of at that
+	// scale.
 	enlarge float64
 	toldDPI float64
 	options options
@@ -153,9 +157,9 @@ func (r *reader) sharpenTones() {
 	r.below = inkThreshold(r.img)
 }
 
-// newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken
-// for dark areas, and then light text on dark areas becomes dark. Where it is such areas that sink, it is the other way round: to even
-// them out would leave them grey, and their text with them.
+// newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken for
+// dark areas, and then light text on dark areas becomes dark. Where it is such areas that sink, it is the other way
+// round: to even them out would leave them grey, and their text with them.
 func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 	r := &reader{img: img, below: inkThreshold(img), options: o, enlarge: 1}
 	findAreas(r)
@@ -204,8 +208,8 @@ func (r *reader) cleanImage(s imageSteps) error {
 	return nil
 }
 
-// detectColumns finds out whether the text runs in columns from top to bottom, and has the handle for those read the page
-// from here on if it does. Tesseract does not tell such columns from lines by itself.
+// detectColumns finds out whether the text runs in columns from top to bottom, and has the handle for those read the
+// page from here on if it does. Tesseract does not tell such columns from lines by itself.
 func (r *reader) detectColumns(lines lineDirections) error {
 	if r.columnHandle == nil || lines.gaps < minGaps || lines.isUpright() {
 		return nil

@@ -11,12 +11,13 @@ import (
 // margin.
 const minLoneRulingInches = 1.5
 
-// minFullWidth is the share of the text's width along which a line runs at least that parts what stands above it from what stands below.
+// minFullWidth is the share of the text's width along which a line runs at least that parts what stands above it from
+// what stands below.
 const minFullWidth = 0.9
 
 // findRulings returns the lines along the rows and the columns of the page as it is once straightened, each where its
-// middle is on the page as it was given: those of lattices and those across all of the text, which is so many pixels wide, and all down the
-// page that may have been read as bars.
+// middle is on the page as it was given: those of lattices and those across all of the text, which is so many pixels
+// wide, and all down the page that may have been read as bars.
 func (r *reader) findRulings(skew, textWidth float64) (kept, down []box) {
 	img, below := r.img, r.below
 	if r.ruled != nil {
@@ -35,8 +36,8 @@ func (r *reader) findRulings(skew, textWidth float64) (kept, down []box) {
 	return kept, down
 }
 
-// textWidth returns how wide the text is that was read, in pixels of the upright page; 0 if it was turned by a quarter. A fiftieth of the
-// words on either side counts as specks.
+// textWidth returns how wide the text is that was read, in pixels of the upright page; 0 if it was turned by a
+// quarter. A fiftieth of the words on either side counts as specks.
 func (r *reading) textWidth() float64 {
 	var left, right []int
 	for w := range allWords(r.blocks) {
@@ -51,7 +52,8 @@ func (r *reading) textWidth() float64 {
 	return float64(right[len(right)-1-specks] - left[specks])
 }
 
-// fullWidthRulings returns the lines that run across all of the text and meet none down the page. A line that is broken counts as a whole.
+// fullWidthRulings returns the lines that run across all of the text and meet none down the page. A line that is
+// broken counts as a whole.
 func fullWidthRulings(rulings []box, textWidth float64, dpi float32) []box {
 	var out []box
 	for _, b := range joinBroken(rulings, dpi) {
@@ -63,7 +65,8 @@ func fullWidthRulings(rulings []box, textWidth float64, dpi float32) []box {
 	return out
 }
 
-// joinBroken returns the lines across the page, each of pieces that follow one another at about the same height with small gaps.
+// joinBroken returns the lines across the page, each of pieces that follow one another at about the same height with
+// small gaps.
 func joinBroken(rulings []box, dpi float32) []box {
 	gap, step := int(dpi/4), int(dpi/36) // a quarter of an inch, two points
 	pieces := slices.DeleteFunc(slices.Clone(rulings), func(b box) bool { return !b.isAcross() })
@@ -89,7 +92,8 @@ func (b box) touchesBox(o box, dpi float32) bool {
 	return b[0] <= o[2]+slack && o[0] <= b[2]+slack && b[1] <= o[3]+slack && o[1] <= b[3]+slack
 }
 
-// straightenRulingsBack moves lines of the image turned clockwise by skew degrees to where their middles are on it as it is.
+// straightenRulingsBack moves lines of the image turned clockwise by skew degrees to where their middles are on it as
+// it is.
 func (g greyImage) straightenRulingsBack(rulings []box, skew float64) {
 	sin, cos := math.Sincos(skew * math.Pi / 180)
 	for i, b := range rulings {
@@ -99,8 +103,8 @@ func (g greyImage) straightenRulingsBack(rulings []box, skew float64) {
 	}
 }
 
-// keepLattices returns the lines that meet others so that there are two at least each way. Of lines that are dotted or faint some
-// are found and others are not, and what some of a table's lines enclose is not the table.
+// keepLattices returns the lines that meet others so that there are two at least each way. Of lines that are dotted or
+// faint some are found and others are not, and what some of a table's lines enclose is not the table.
 func keepLattices(rulings []box, dpi float32) []box {
 	group := make([]int, len(rulings))
 	for i := range group {

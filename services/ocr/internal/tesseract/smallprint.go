@@ -79,8 +79,8 @@ func letterHeight(areas []box) float64 {
 	return joinedLetterHeight(areas, float64(heights[len(heights)/2]))
 }
 
-// joinedLetterHeight returns the height of small letters where that of areas was measured. On coarse scans letters touch: what is measured
-// then are pieces of words, as high as the largest of their letters.
+// joinedLetterHeight returns the height of small letters where that of areas was measured. On coarse scans letters
+// touch: what is measured then are pieces of words, as high as the largest of their letters.
 func joinedLetterHeight(areas []box, height float64) float64 {
 	const (
 		longest = 20  // times as wide as high: longer areas are rulings

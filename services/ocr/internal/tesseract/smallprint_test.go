@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLettersThatTouchAreHigher tells the height of small letters of pieces of words, which are as high as their largest letters.
+// TestLettersThatTouchAreHigher tells the height of small letters of pieces of words, which are as high as their
+// largest letters.
 func TestLettersThatTouchAreHigher(t *testing.T) {
 	t.Parallel()
 	var letters, pieces []box

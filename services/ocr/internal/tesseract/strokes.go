@@ -3,9 +3,9 @@ package tesseract
 const (
 	// paleGreyShare is the share of the paper's grey below which the mean of a pixel and those around it is no paper.
 	paleGreyShare = 0.85
-	// thinEdges is the number of pale pixels for each pixel of ink from which letters are thin: their strokes are hardly
-	// two pixels wide. Of the corpus, eight scans of small or faint print at 150 and 200 dpi have 0.90 to 1.06, and the
-	// others up to 0.86, but for screened ones.
+	// thinEdges is the number of pale pixels for each pixel of ink from which letters are thin: their strokes are
+	// hardly two pixels wide. Of the corpus, eight scans of small or faint print at 150 and 200 dpi have 0.90 to 1.06,
+	// and the others up to 0.86, but for screened ones.
 	thinEdges = 0.88
 	// blackShare and whiteShare are the shares of the paper's grey that become black and white where letters are thin.
 	blackShare, whiteShare = 0.25, 0.94

@@ -9,12 +9,14 @@ import (
 const (
 	// minTallness is by how much the box of a word is higher than the ink in it from which it is not believed.
 	minTallness = 1.5
-	// minWordLetters is how many areas of ink a word has at least that tell how high it is: fewer may be its neighbours'.
+	// minWordLetters is how many areas of ink a word has at least that tell how high it is: fewer may be its
+	// neighbours'.
 	minWordLetters = 2
 )
 
-// trimTallBoxes makes boxes of words as high as the ink in them where they are much higher. On tinted rows of a table Tesseract takes the edges
-// of the tint for parts of the letters, and rows are told by how words stand beside each other.
+// trimTallBoxes makes boxes of words as high as the ink in them where they are much higher. On tinted rows of a table
+// Tesseract takes the edges of the tint for parts of the letters, and rows are told by how words stand beside each
+// other.
 func (r *reader) trimTallBoxes(got *reading) {
 	height := letterHeight(r.areas)
 	if height == 0 || got.skew != 0 || r.inColumns {
@@ -30,8 +32,8 @@ func (r *reader) trimTallBoxes(got *reading) {
 	}
 }
 
-// trimToLetters returns a word's box, as high as the letters in it, which are sorted from top to bottom, if those are much lower and there are
-// as many as the word may have.
+// trimToLetters returns a word's box, as high as the letters in it, which are sorted from top to bottom, if those are
+// much lower and there are as many as the word may have.
 func trimToLetters(word box, letters []box, count int) box {
 	from, _ := slices.BinarySearchFunc(letters, word[1], func(b box, y int) int { return cmp.Compare(b[1], y) })
 	top, bottom, found := word[3], word[1], 0

@@ -2,7 +2,8 @@ package tesseract
 
 import "testing"
 
-// TestTallBoxesAreTrimmed makes a box that reaches beyond the letters of its word as high as those are, and leaves others.
+// TestTallBoxesAreTrimmed makes a box that reaches beyond the letters of its word as high as those are, and leaves
+// others.
 func TestTallBoxesAreTrimmed(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ above, below, want int }{
