@@ -21,7 +21,9 @@
 //     and kept where a second model says so (table_model.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
 //     below it (asides.go).
-//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go).
+//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go), and
+//     where the room above a line, its indent, or the end of the line before tells a paragraph (paragraph_room.go). Prose
+//     in a font of fixed pitch is text, and no code (typescript.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
