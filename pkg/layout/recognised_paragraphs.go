@@ -40,9 +40,8 @@ func joinPartedParagraphs(blocks, arranged []*inkstreamv1.Block, turn rotation) 
 	for _, b := range blocks {
 		if len(out) > 0 {
 			if prev := out[len(out)-1]; isParted(prev, b, places, turn) {
-				joined := newBlock(slices.Concat(prev.GetLines(), b.GetLines()))
-				joined.Type = prev.GetType()
-				out[len(out)-1] = joined
+				prev.Lines = slices.Concat(prev.GetLines(), b.GetLines())
+				prev.Bbox = newBlock(prev.GetLines()).GetBbox()
 				continue
 			}
 		}

@@ -51,3 +51,14 @@ func wordsOf(b *inkstreamv1.Block) (out []string) {
 	}
 	return out
 }
+
+// TestPartedItem joins an item of a list with its rest, and it stays one.
+func TestPartedItem(t *testing.T) {
+	t.Parallel()
+	p := recognised(down(40, 60, 10, "3. The council met on Tuesday and agreed, after a debate of hours, to close the"),
+		down(40, 72, 10, "bridge for repairs in autumn, and the ferry will run at night until the work"))
+	ArrangePage(p)
+	if b := p.GetBlocks()[0]; len(p.GetBlocks()) != 1 || b.GetType() != ListItem || b.GetMarker() != "3." || b.GetLevel() != 1 {
+		t.Errorf("got %d blocks, the first %v; want one, an item with its marker", len(p.GetBlocks()), b)
+	}
+}
