@@ -113,8 +113,9 @@ func (r pageRanking) rankWindow(ctx context.Context, in *window, after *position
 		SELECT page, score, total, first, last FROM matched, (SELECT count(*) AS total, min(page) AS first, max(page) AS last FROM matched)`
 	b.args = append(b.args, r.ranked)
 	if after != nil {
-		statement += ` WHERE (score, page) > (?, ?)`
-		b.args = append(b.args, after.score, after.row)
+		// All scores change when pages are added: the page of the position tells what its score is now.
+		statement += ` WHERE (score, page) > (coalesce((SELECT score FROM matched WHERE page = ?), ?), ?)`
+		b.args = append(b.args, after.row, after.score, after.row)
 	}
 	rows, err := r.tx.QueryContext(ctx, expandTenant(statement+` ORDER BY score, page LIMIT ?`, r.tenant),
 		append(b.args, limit)...)
