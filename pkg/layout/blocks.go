@@ -164,7 +164,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	}
 	clearLinkedCode(shapes)
 	if st.typescript {
-		clearTypescript(lines, shapes)
+		clearTypescript(lines, shapes, st.rotation)
 	}
 	p := textColumn{shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1), runsIn: st.runsIn}
 	for _, s := range shapes {
@@ -286,8 +286,7 @@ func isContentsColumn(shapes []lineShape) bool {
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
-// between other lines, the type changes, an item of a list begins or ends, or the line is indented after one that
-// does not reach the right edge.
+// between other lines, the type changes, or a paragraph or an item of a list begins or ends.
 func (p *textColumn) startsNewBlock(start, i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
@@ -311,16 +310,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	if p.isHeadingAbove(start, i) || p.isCentredAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
 		return true
 	}
-	if first := p.shapes[start]; first.marker != "" && p.leavesItem(start, i) {
-		return true
-	}
-	indent := cur.x0 - p.left
-	if indent < 0.8*p.em || indent > 6*p.em || prev.x0-p.left > 0.5*p.em {
-		return false
-	}
-	short := p.right-prev.x1 > 2*p.em
-	backs := i+1 < len(p.shapes) && p.shapes[i+1].x0-p.left < 0.5*p.em
-	return short && backs
+	return p.shapes[start].marker != "" && p.leavesItem(start, i)
 }
 
 // beginsParagraph reports whether a paragraph begins with line i: by the room above it, by where the line above ends,
@@ -422,9 +412,12 @@ func (p *textColumn) wrapsBold(prev, cur lineShape) bool {
 }
 
 // fillsLine reports whether a line has no room for the first word of the next.
-func (p *textColumn) fillsLine(prev, next lineShape) bool {
+func (p *textColumn) fillsLine(prev, next lineShape) bool { return p.endWithNext(prev, next) > p.right }
+
+// endWithNext returns where a line would end if the first word of the next stood in it.
+func (p *textColumn) endWithNext(prev, next lineShape) float64 {
 	const blank = 0.3 // ems
-	return prev.x1+blank*p.em+next.firstWidth > p.right
+	return prev.x1 + blank*p.em + next.firstWidth
 }
 
 // isDisplayFormula reports whether a line is a formula that is set apart from another line by its indent.

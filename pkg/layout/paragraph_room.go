@@ -13,6 +13,8 @@ const (
 	evenShare = 0.5
 	// maxEdgeIndent is how far a line that begins at the column's edge may stand off it, in ems.
 	maxEdgeIndent = 0.25
+	// leastFirstIndent and mostFirstIndent are how far the first line of a paragraph is indented, in ems.
+	leastFirstIndent, mostFirstIndent = 0.8, 6
 )
 
 // endsParagraph reports whether a paragraph ends above line i because of a little more room than there is between the
@@ -120,9 +122,9 @@ func (p *textColumn) isRunningText() bool {
 // justified lines or of running text. The line below is longer, which it is not beside a picture, and neither stands
 // in the middle; no sentence goes on in it.
 func (p *textColumn) endsEarly(i int) bool {
-	const blank, room = 0.3, 1.0 // ems
+	const room = 1.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	end := prev.x1 + blank*p.em + cur.firstWidth
+	end := p.endWithNext(prev, cur)
 	return p.edge > 0 && end+room*p.em < p.edge && cur.x1 > end && 3*(prev.x0-p.left) < p.edge-prev.x1 &&
 		(prev.endsSentence || !cur.startsLower)
 }
@@ -161,13 +163,14 @@ func (p *textColumn) measureIndent() {
 // measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow
 // lines that end short.
 func (p *textColumn) measureFirstLines() {
-	const fewest, least, most = 2, 0.8, 6 // lines, ems
+	const fewest = 2 // lines
 	if p.hangs {
 		return
 	}
 	var indents []float64
 	for i := 1; i < len(p.shapes); i++ {
-		if indent := p.shapes[i].x0 - p.left; indent >= least*p.em && indent <= most*p.em && !p.fillsLine(p.shapes[i-1], p.shapes[i]) {
+		indent := p.shapes[i].x0 - p.left
+		if indent >= leastFirstIndent*p.em && indent <= mostFirstIndent*p.em && !p.fillsLine(p.shapes[i-1], p.shapes[i]) {
 			indents = append(indents, indent)
 		}
 	}
@@ -189,10 +192,17 @@ func countNear(values []float64, at, slack float64) int {
 	return n
 }
 
-// isFirstLine reports whether line i is indented as the first lines of the column's paragraphs are, and the lines
-// about it are not.
+// isFirstLine reports whether line i is indented, and the lines about it are not: after a line that ends short, or as the
+// first lines of the column's paragraphs are.
 func (p *textColumn) isFirstLine(i int) bool {
-	atEdge := func(s lineShape) bool { return s.x0-p.left < maxEdgeIndent*p.em }
-	return p.indent > 0 && math.Abs(p.shapes[i].x0-p.left-p.indent) <= maxEdgeIndent*p.em && atEdge(p.shapes[i-1]) &&
-		(i+1 == len(p.shapes) || atEdge(p.shapes[i+1]))
+	const edge, short = 0.5, 2 // ems
+	indent, prev := p.shapes[i].x0-p.left, p.shapes[i-1]
+	if indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em {
+		return false
+	}
+	isLast := i+1 == len(p.shapes)
+	if !isLast && p.shapes[i+1].x0-p.left >= edge*p.em {
+		return false
+	}
+	return !isLast && p.right-prev.x1 > short*p.em || p.indent > 0 && math.Abs(indent-p.indent) <= maxEdgeIndent*p.em
 }

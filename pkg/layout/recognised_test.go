@@ -44,6 +44,7 @@ func TestTablesOfSkewedLayers(t *testing.T) {
 	}
 	p.Blocks = []*inkstreamv1.Block{{Lines: rows}}
 	skewWords(p, skew)
+	p.Blocks = append(p.Blocks, &inkstreamv1.Block{Lines: down(40, 810, 8, "Received on Tuesday by the Board of Works")}) // stamped, in type of a size
 	checkTableInPlace(t, p)
 	if got := p.GetSkew(); math.Abs(float64(got)-skew) > 0.1 {
 		t.Errorf("skew: got %.2f, want %.2f", got, skew)

@@ -73,19 +73,21 @@ func (s *skewedPage) bendAt(x float64) float64 {
 	return float64(s.bend[i]) + (at-float64(i))*float64(s.bend[i+1]-s.bend[i])
 }
 
-// layerSkew returns the skew of a page whose words have neither a size nor a confidence, as those of a text layer
-// under a scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are straight.
-// It is the median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in another
-// column does not count.
+// layerSkew returns the skew of a page most of whose words have neither a size nor a confidence, as those of a text layer
+// under a scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are straight. It
+// is the median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in another column
+// does not count.
 func layerSkew(lines []inputLine) float32 {
 	type slope struct{ tangent, weight float64 }
 	var slopes []slope
-	all := 0.0
+	all, words, unsized := 0.0, 0, 0
 	for _, line := range lines {
+		words += len(line.words)
+		if line.angle != 0 || slices.ContainsFunc(line.words, func(w *inkstreamv1.Word) bool { return w.GetSize() > 0 || w.Confidence != nil }) {
+			continue // stamped on the scan, or read in it
+		}
+		unsized += len(line.words)
 		for i, w := range line.words {
-			if w.GetSize() > 0 || w.Confidence != nil || line.angle != 0 {
-				return 0
-			}
 			from := rectFromBox(w.GetBbox())
 			for _, next := range line.words[i+1 : min(i+1+nextWords, len(line.words))] {
 				to := rectFromBox(next.GetBbox())
@@ -96,7 +98,7 @@ func layerSkew(lines []inputLine) float32 {
 			}
 		}
 	}
-	if len(slopes) < minSlopes {
+	if len(slopes) < minSlopes || 2*unsized <= words {
 		return 0
 	}
 	slices.SortFunc(slopes, func(a, b slope) int { return cmp.Compare(a.tangent, b.tangent) })

@@ -3,6 +3,7 @@ package layout
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -48,14 +49,15 @@ func isWrittenWord(text string) bool {
 }
 
 // clearTypescript says of lines in fixed pitch that they are no code, unless many of them are set in columns by blanks.
-func clearTypescript(lines []*inkstreamv1.Line, shapes []lineShape) {
-	const blanks, most = 2.0, 0.4 // widths of a letter, share
+func clearTypescript(lines []*inkstreamv1.Line, shapes []lineShape, t rotation) {
+	const blanks, most = 2.5, 0.4 // widths of a letter, share
 	columns := 0
 	for i, line := range lines {
 		words := line.GetWords()
 		for j := 2; j < len(words); j++ { // a wide blank behind the first word parts a speaker or a number from the text
-			before, w := rectFromBox(words[j-1].GetBbox()), rectFromBox(words[j].GetBbox())
-			if letter := before.width() / float64(max(1, len([]rune(words[j-1].GetText())))); shapes[i].style.mono && w.x0-before.x1 > (blanks+0.5)*letter {
+			before, w := t.rotateRect(rectFromBox(words[j-1].GetBbox())), t.rotateRect(rectFromBox(words[j].GetBbox()))
+			letter := before.width() / float64(max(1, utf8.RuneCountInString(words[j-1].GetText())))
+			if shapes[i].style.mono && w.x0-before.x1 > blanks*letter {
 				columns++
 				break
 			}

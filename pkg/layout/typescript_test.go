@@ -57,3 +57,23 @@ func typed(x, y, size float64, text string) *inkstreamv1.Line {
 	}
 	return line
 }
+
+// TestTurnedTypescript keeps a table set with blanks as code on a page that lies on its side.
+func TestTurnedTypescript(t *testing.T) {
+	t.Parallel()
+	for _, turn := range []rotation{0, 90, 180, 270} {
+		var lines []*inkstreamv1.Line
+		shapes := make([]lineShape, 5)
+		for i := range shapes {
+			line := typed(72, 72+12*float64(i), 10, "Adler       Ashford     baker")
+			for _, w := range line.GetWords() {
+				w.Bbox = ((360 - turn) % 360).rotateRect(rectFromBox(w.GetBbox())).toBox()
+			}
+			lines, shapes[i].style.mono = append(lines, line), true
+		}
+		clearTypescript(lines, shapes, turn)
+		if !shapes[0].style.mono {
+			t.Errorf("turned by %d: the table is no code", turn)
+		}
+	}
+}

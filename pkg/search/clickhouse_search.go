@@ -230,6 +230,7 @@ type term struct {
 	prefix   bool // forms has one word, and words that begin with it do
 	not      bool
 	pages    uint64 // about how many have it; 0 of beginnings, which are not counted
+	alone    bool   // a page must have no other
 	phrase   int    // of which phrase it is, from 1; 0 of none
 	position int    // its place in the phrase
 }
@@ -262,8 +263,12 @@ func afterPrefix(prefix string) string {
 }
 
 // rarityWeight is what a term's weights are multiplied by. It rounds the count of pages to a power of two, so that it
-// is the same for every part of a query's hits although pages come.
+// is the same for nearly every part of a query's hits although pages come. That of a term alone tells no page from
+// another, and is always the same.
 func (t term) rarityWeight() uint64 {
+	if t.alone {
+		return idfScale
+	}
 	pages := float64(uint64(1) << bits.Len64(t.pages))
 	if t.pages == 0 { // a beginning, which is nothing rare
 		pages = 10_000
@@ -300,6 +305,9 @@ func (s *clickhouseSearch) resolveTerms(ctx context.Context, tenant string, m *M
 		}
 	}
 	terms = slices.DeleteFunc(terms, func(t term) bool { return t.not && !t.prefix && t.pages == 0 })
+	if must := slices.IndexFunc(terms, func(t term) bool { return !t.not }); must >= 0 {
+		terms[must].alone = !slices.ContainsFunc(terms[must+1:], func(t term) bool { return !t.not })
+	}
 	slices.SortStableFunc(terms, func(a, b term) int {
 		return slices.Compare([]uint64{boolToUint(a.not), boolToUint(a.prefix), a.pages},
 			[]uint64{boolToUint(b.not), boolToUint(b.prefix), b.pages})

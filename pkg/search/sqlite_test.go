@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -452,42 +451,6 @@ func TestDatabaseSurvivesPowerCut(t *testing.T) {
 	}
 	if _, err := s.reader.Exec(`DELETE FROM tenants`); err == nil {
 		t.Error("a write through the readers' pool: got no error, want one")
-	}
-}
-
-// Each page of a job is found once though pages of others are added meanwhile, which change how many pages have the word,
-// and how long pages are.
-func TestCursorOfGrowingIndex(t *testing.T) {
-	t.Parallel()
-	for _, other := range []string{"report", strings.Repeat("filler ", 400)} {
-		s := openAt(t, filepath.Join(t.TempDir(), "index.db"))
-		put := func(job string, n int, text string) {
-			t.Helper()
-			var pages []Page
-			for i := range n {
-				pages = append(pages, Page{Tenant: "acme", Job: job, Run: 1, Number: i + 1, Text: text})
-			}
-			if err := s.PutPages(t.Context(), pages); err != nil {
-				t.Fatal(err)
-			}
-		}
-		put("a", 30, "report of the year")
-		var got []int
-		q := Query{Tenant: "acme", Text: "report", Job: "a", Limit: 7}
-		for calls := 1; calls == 1 || q.Cursor != "" && calls < 9; calls++ {
-			result, err := s.Search(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, h := range result.Hits {
-				got = append(got, h.Page)
-			}
-			q.Cursor = result.NextCursor
-			put(fmt.Sprint("b", calls), 20, other)
-		}
-		if distinct := slices.Compact(slices.Sorted(slices.Values(got))); len(got) != 30 || len(distinct) != 30 {
-			t.Errorf("%.10s: got %d hits, %d of them different, want 30", other, len(got), len(distinct))
-		}
 	}
 }
 

@@ -31,6 +31,7 @@ func Run(t *testing.T, newIndex func(t *testing.T) Open) {
 		{"words are found in scripts without blanks", testUnspacedScripts},
 		{"better pages come first", testRanking},
 		{"a cursor goes on in the same order", testPaging},
+		{"a cursor goes on though pages are added", testPagingOfGrowingIndex},
 		{"a cursor fits its query alone", testCursors},
 		{"a second Put replaces the page", testReplace},
 		{"an earlier run does not undo a later one", testLaterRuns},
@@ -334,6 +335,36 @@ func testPaging(t *testing.T, open Open) {
 		}
 		if !slices.Equal(got, whole) {
 			t.Errorf("limit %d: got %d hits %.60q, want the same as all at once", limit, len(got), got)
+		}
+	}
+}
+
+// testPagingOfGrowingIndex finds each page of a job once, though pages of others are added meanwhile, which change how
+// many pages have the word, and how long pages are.
+func testPagingOfGrowingIndex(t *testing.T, open Open) {
+	const pages = 30
+	for _, other := range []string{"report", strings.Repeat("filler ", 400)} {
+		s := open(t)
+		put := func(job string, n int, text string) {
+			t.Helper()
+			var out []search.Page
+			for i := range n {
+				out = append(out, search.Page{Tenant: tenant, Job: job, Run: 1, Number: i + 1, Text: text})
+			}
+			requireNoError(t, s.PutPages(t.Context(), out))
+		}
+		put("a", pages, "report of the year")
+		var got []string
+		query := search.Query{Tenant: tenant, Text: "report", Job: "a", Limit: 7}
+		for calls := 1; calls == 1 || query.Cursor != "" && calls < pages; calls++ {
+			result, err := s.Search(t.Context(), query)
+			requireNoError(t, err)
+			got, query.Cursor = append(got, hitPlaces(result.Hits)...), result.NextCursor
+			put(fmt.Sprint("b", calls), 20, other)
+		}
+		slices.Sort(got)
+		if distinct := len(slices.Compact(slices.Clone(got))); distinct != pages || len(got) != pages {
+			t.Errorf("%.10s: got %d hits, %d of them different, want %d", other, len(got), distinct, pages)
 		}
 	}
 }

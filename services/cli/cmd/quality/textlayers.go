@@ -75,7 +75,8 @@ func scoreTextLayers(ctx context.Context, b *qualityRun) (section, error) {
 		}
 	}
 	sec.tables = []reportTable{table}
-	return sec, compareLayerMarkdown(scans, &sec)
+	err = compareLayerMarkdown(scans, &sec)
+	return sec, err
 }
 
 // compareLayerMarkdown measures the Markdown of scans without a layer, with a sound one, and with that of OCRmyPDF.
@@ -155,7 +156,7 @@ func addPeerLayers(ctx context.Context, b *qualityRun, scans []*layeredScan) ([]
 		if err != nil {
 			return nil, err
 		}
-		layered.damage, layered.madeByPeer = -1, true
+		layered.damage, layered.madeByPeer, layered.allArtifacts = -1, true, true
 		out = append(out, layered)
 	}
 	return out, nil
@@ -252,6 +253,7 @@ func (b *qualityRun) keepLayeredScan(ctx context.Context, made *pagegen.Made, re
 		return nil, err
 	}
 	s.damage, s.layer = damage, strings.Join(layer, " ")
+	s.allArtifacts = damage <= 0 // of the others the text alone is measured
 	return s, nil
 }
 
@@ -263,7 +265,7 @@ func keepLayer(b *qualityRun, name string, truth *pagegen.Document, data []byte)
 	}
 	digest := sha256.Sum256(data)
 	f := pdftest.CorpusFile{Path: "layers/" + name, Abs: path, SHA256: hex.EncodeToString(digest[:]), Tags: []string{"lang-" + truth.Language}}
-	return &layeredScan{sample: &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, "layers", name), allArtifacts: true}, truth: truth}, nil
+	return &layeredScan{sample: &sample{CorpusFile: f, dir: filepath.Join(b.artifacts, "layers", name)}, truth: truth}, nil
 }
 
 func layerDir(b *qualityRun) string { return filepath.Join(b.tempDir, "layers") }

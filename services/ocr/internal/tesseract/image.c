@@ -159,7 +159,8 @@ static PIX *dark_areas(PIX *grey, int below, int dpi, PIX **border) {
 	return areas;
 }
 
-// paper_grey returns the grey that a tenth of those which are no ink exceed: of a page in shadow, that where it is light.
+// paper_grey returns the grey that a tenth of those which are no ink exceed: of a page in shadow, that where it is
+// light.
 static int paper_grey(PIX *grey, int below) {
 	NUMA *counts = pixGetGrayHistogram(grey, 4);
 	l_float32 count = 0, sum = 0, seen = 0;
@@ -178,8 +179,8 @@ static int paper_grey(PIX *grey, int below) {
 	return paper;
 }
 
-// turn_light makes light text dark: pixels of dark areas are turned to their opposite. What lies around the page becomes as light as the
-// page: beside white, grey paper would pass for ink.
+// turn_light makes light text dark: pixels of dark areas are turned to their opposite. What lies around the page becomes
+// as light as the page: beside white, grey paper would pass for ink.
 static PIX *turn_light(PIX *grey, int below, int dpi) {
 	PIX *border = NULL;
 	PIX *areas = dark_areas(grey, below, dpi, &border);

@@ -28,6 +28,8 @@ const (
 	// capitals. Images without a resolution are taken for 96 dpi, which makes their print two to four times too large.
 	// Letters of Chinese and Japanese, which are as high as their lines, come to 1.6 at twelve points.
 	maxPrint = 1.75
+	// maxScannedDPI is the most that scanners make of pages: what is larger still is a poster or a slide.
+	maxScannedDPI = 600
 )
 
 // credibleDPI returns the resolution that a page claims, or the one at which letters of that height in pixels would
@@ -35,7 +37,7 @@ const (
 // layout analysis takes letters for pictures, and figures in the cells of a table for specks.
 func credibleDPI(claimed float32, height float64) float32 {
 	if ordinary := float32(ordinaryDPI * height / ordinaryCapital); ordinary > maxPrint*claimed {
-		return ordinary
+		return max(claimed, min(ordinary, maxScannedDPI))
 	}
 	return claimed
 }

@@ -45,3 +45,18 @@ func TestResolutionOfOrdinaryPrint(t *testing.T) {
 		}
 	}
 }
+
+// TestCredibleDPI keeps the resolution that a page claims unless its print is far too large, and stays within what
+// scanners do.
+func TestCredibleDPI(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		claimed float32
+		height  float64 // of letters
+		want    float32
+	}{{300, 28, 300}, {96, 0, 96}, {96, 28, 300}, {96, 150, 600}, {1200, 300, 1200}} {
+		if got := credibleDPI(tt.claimed, tt.height); got != tt.want {
+			t.Errorf("%v dpi, letters of %v: got %v, want %v", tt.claimed, tt.height, got, tt.want)
+		}
+	}
+}
