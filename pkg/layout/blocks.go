@@ -412,12 +412,14 @@ func (p *textColumn) wrapsBold(prev, cur lineShape) bool {
 }
 
 // fillsLine reports whether a line has no room for the first word of the next.
-func (p *textColumn) fillsLine(prev, next lineShape) bool { return p.endWithNext(prev, next) > p.right }
+func (p *textColumn) fillsLine(prev, next lineShape) bool {
+	return endWithNext(prev, next, p.em) > p.right
+}
 
 // endWithNext returns where a line would end if the first word of the next stood in it.
-func (p *textColumn) endWithNext(prev, next lineShape) float64 {
+func endWithNext(prev, next lineShape, em float64) float64 {
 	const blank = 0.3 // ems
-	return prev.x1 + blank*p.em + next.firstWidth
+	return prev.x1 + blank*em + next.firstWidth
 }
 
 // isDisplayFormula reports whether a line is a formula that is set apart from another line by its indent.

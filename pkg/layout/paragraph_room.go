@@ -124,7 +124,7 @@ func (p *textColumn) isRunningText() bool {
 func (p *textColumn) endsEarly(i int) bool {
 	const room = 1.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	end := p.endWithNext(prev, cur)
+	end := endWithNext(prev, cur, p.em)
 	return p.edge > 0 && end+room*p.em < p.edge && cur.x1 > end && 3*(prev.x0-p.left) < p.edge-prev.x1 &&
 		(prev.endsSentence || !cur.startsLower)
 }

@@ -339,7 +339,7 @@ func testPaging(t *testing.T, open Open) {
 	}
 }
 
-// testPagingOfGrowingIndex finds each page of a job once, though pages of others are added meanwhile, which change how
+// testPagingOfGrowingIndex finds each page of a job once, though pages of others are added in between, which change how
 // many pages have the word, and how long pages are.
 func testPagingOfGrowingIndex(t *testing.T, open Open) {
 	const pages = 30
