@@ -166,11 +166,28 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	if st.typescript {
 		clearTypescript(lines, shapes, st.rotation)
 	}
-	p := textColumn{shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1), runsIn: st.runsIn}
+	if !isContentsColumn(shapes) {
+		return splitColumn(lines, shapes, em, st, false)
+	}
+	first, end := contentsEntries(shapes, em)
+	return slices.Concat(splitColumn(lines[:first:first], shapes[:first], em, st, false),
+		splitColumn(lines[first:end:end], shapes[first:end], em, st, true),
+		splitColumn(lines[end:], shapes[end:], em, st, false))
+}
+
+// splitColumn parts lines of one kind that follow one another in one column into blocks: entries of a table of
+// contents, or others.
+func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *styles, contents bool) []*inkstreamv1.Block {
+	if len(lines) == 0 {
+		return nil
+	}
+	p := textColumn{
+		shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1),
+		runsIn: st.runsIn, tableOfContents: contents,
+	}
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
 	}
-	p.tableOfContents = isContentsColumn(shapes)
 	p.tightenPitch()
 	p.measureSteps()
 	p.measureEdge()
@@ -260,29 +277,6 @@ type textColumn struct {
 	hangs           bool      // paragraphs begin at the left edge, and go on at an indent
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
-}
-
-// isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
-// or some have, and nearly all the others end with one too.
-func isContentsColumn(shapes []lineShape) bool {
-	leaders, paged, counted, before := 0, 0, 0, 0
-	rising := true
-	for _, s := range shapes {
-		if s.leader {
-			leaders++
-		}
-		if s.endsWithPageNumber {
-			paged++
-		}
-		if s.page > 0 {
-			rising, before = rising && s.page >= before, s.page
-			if s.section != "" {
-				counted++
-			}
-		}
-	}
-	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes)) ||
-		rising && areNumberedEntries(counted, paged, len(shapes))
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than

@@ -132,3 +132,43 @@ func haveLeaders(side []segment) bool {
 	}
 	return without >= 0
 }
+
+// isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
+// or some have, and nearly all the others end with one too.
+func isContentsColumn(shapes []lineShape) bool {
+	leaders, paged, counted, before := 0, 0, 0, 0
+	rising := true
+	for _, s := range shapes {
+		if s.leader {
+			leaders++
+		}
+		if s.endsWithPageNumber {
+			paged++
+		}
+		if s.page > 0 {
+			rising, before = rising && s.page >= before, s.page
+			if s.section != "" {
+				counted++
+			}
+		}
+	}
+	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes)) ||
+		rising && areNumberedEntries(counted, paged, len(shapes))
+}
+
+// contentsEntries returns where the entries of a table of contents begin among the lines of its column, and where they
+// end: text above and below has its own pitch and paragraphs. The first entry may take several lines, of which the
+// last leads to its page.
+func contentsEntries(shapes []lineShape, em float64) (first, end int) {
+	const most = 1.6 // ems; from a line of an entry to the next
+	paged := func(s lineShape) bool { return s.endsWithPageNumber }
+	first, end = slices.IndexFunc(shapes, paged), len(shapes)
+	for first > 0 && !shapes[first-1].endsSentence && shapes[first].baseline-shapes[first-1].baseline < most*em &&
+		shapes[first].style == shapes[first-1].style {
+		first--
+	}
+	for !paged(shapes[end-1]) {
+		end--
+	}
+	return first, end
+}

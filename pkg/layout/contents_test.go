@@ -57,3 +57,35 @@ func TestContentsInColumns(t *testing.T) {
 		})
 	}
 }
+
+// TestTextBelowContents parts the text below a table of contents into its paragraphs, by the room between its own lines.
+func TestTextBelowContents(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i, entry := range []string{"1.1 The first journey", "1.2 The second journey", "2.1 What became of them", "2.2 A letter", "3.1 The end"} {
+		lines = append(lines, at(50, 100+float64(i)*22, 10, fmt.Sprintf("%s . . . . . . . . . %d", entry, 3+5*i)))
+	}
+	y := 240.0
+	for _, paragraph := range [][]string{
+		{"The harbour was built before the old road, which", "leads to the island and ends there in the sand."},
+		{"Nobody lived on the island when they came, but for", "a keeper of the light and his children, who fished."},
+		{"The light is out, and the boats lie on the shore."},
+	} {
+		for _, line := range paragraph {
+			lines = append(lines, at(50, y, 10, line))
+			y += 13
+		}
+		y += 5
+	}
+	p := pageOf(lines)
+	ArrangePage(p)
+	blocks := p.GetBlocks()
+	if len(blocks) != 8 {
+		t.Fatalf("got %d blocks, want 5 entries and 3 paragraphs: %q", len(blocks), p.GetText())
+	}
+	for i, want := range []int{2, 2, 1} {
+		if got := len(blocks[5+i].GetLines()); got != want {
+			t.Errorf("paragraph %d has %d lines, want %d", i+1, got, want)
+		}
+	}
+}
