@@ -132,12 +132,18 @@ func isMostlyNative(e *Evidence) bool {
 	return 2*native > words
 }
 
+// isBodyOf reports whether a block is a paragraph or an item in type of the body's size.
+func (b *BlockEvidence) isBodyOf(body int) bool {
+	t := blockTypes[b.Type]
+	return abs(b.Size-body) <= 1 && (t == layout.Paragraph || t == layout.ListItem)
+}
+
 // isBodyBold reports whether the body itself is bold, so that bold type says nothing.
 func isBodyBold(pages []*Evidence, body int) bool {
 	bold, all := 0, 0
 	for _, e := range pages {
 		for i := range e.Blocks {
-			if b := &e.Blocks[i]; abs(b.Size-body) <= 1 && blockTypes[b.Type] == layout.Paragraph {
+			if b := &e.Blocks[i]; b.isBodyOf(body) {
 				all += b.Words
 				if b.Flags&FlagBold != 0 {
 					bold += b.Words
@@ -153,7 +159,7 @@ func bodyFont(pages []*Evidence, body int) uint32 {
 	words := map[int]int{}
 	for _, e := range pages {
 		for i := range e.Blocks {
-			if b := &e.Blocks[i]; abs(b.Size-body) <= 1 && blockTypes[b.Type] == layout.Paragraph {
+			if b := &e.Blocks[i]; b.isBodyOf(body) {
 				words[int(b.Style)] += b.Words
 			}
 		}

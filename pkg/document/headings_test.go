@@ -95,6 +95,24 @@ func TestLinesSetApart(t *testing.T) {
 	}
 }
 
+// TestHeadingsAboveItems makes headings of bold lines where all other text is items, which are no less the body.
+func TestHeadingsAboveItems(t *testing.T) {
+	t.Parallel()
+	const bold = 2
+	item := func(y float32) *inkstreamv1.Block {
+		b := prose(y)
+		b.Type, b.Level, b.Marker = layout.ListItem, 1, "•"
+		return b
+	}
+	pg := page(1, text(layout.Paragraph, 72, 60, 10, bold, "Houses and flats"), item(100), item(140), text(layout.Paragraph, 72, 200, 10, bold, "Boats and cars"),
+		item(220), item(260))
+	plan := planned(t, nil, pg)
+	plan.ApplyTo(pg)
+	if got, want := kinds(pg), "heading1 list_item list_item heading1 list_item list_item"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestBylineBelowTitle takes the names below a title for no heading.
 func TestBylineBelowTitle(t *testing.T) {
 	t.Parallel()

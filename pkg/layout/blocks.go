@@ -25,6 +25,7 @@ type lineShape struct {
 	leader             bool       // a row of dots leads to a page number
 	startsLower        bool       // it begins with a small letter
 	startsBold         bool       // its first word is bold
+	endsBold           bool       // its last word is
 	firstWidth         float64    // of its first word
 	endsSentence       bool       // it ends as a sentence does
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
@@ -60,6 +61,7 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.writtenOn = slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return strings.Contains(w.GetText(), "_____") })
 	s.startsLower = startsLower(words[0].GetText())
 	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
+	s.endsBold = st.fontStyleOf(words[len(words)-1]).bold
 	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) > 1 {
@@ -160,6 +162,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	}
 	shapes := make([]lineShape, len(lines))
 	for i, line := range lines {
+		turnEnumerator(line.GetWords())
 		shapes[i] = measureShape(line.GetWords(), st)
 	}
 	clearLinkedCode(shapes)
@@ -175,6 +178,18 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 		splitColumn(lines[end:], shapes[end:], em, st, false))
 }
 
+// isRightToLeftColumn reports whether most lines run from right to left.
+func isRightToLeftColumn(lines []*inkstreamv1.Line) bool {
+	const enough = 4 // words of a line
+	n := 0
+	for _, line := range lines {
+		if words := line.GetWords(); isRightToLeft(words[:min(enough, len(words))]) {
+			n++
+		}
+	}
+	return 2*n > len(lines)
+}
+
 // splitColumn parts lines of one kind that follow one another in one column into blocks: entries of a table of
 // contents, or others.
 func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *styles, contents bool) []*inkstreamv1.Block {
@@ -183,10 +198,16 @@ func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *
 	}
 	p := textColumn{
 		shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1),
-		runsIn: st.runsIn, tableOfContents: contents,
+		runsIn: st.runsIn, leads: st.leads, tableOfContents: contents,
 	}
+	markGluedBullets(lines, shapes)
 	for _, s := range shapes {
 		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
+	}
+	if isRightToLeftColumn(lines) {
+		for i, s := range shapes { // mirrored, so that lines begin at the left
+			shapes[i].x0, shapes[i].x1 = p.left+p.right-s.x1, p.left+p.right-s.x0
+		}
 	}
 	p.tightenPitch()
 	p.measureSteps()
@@ -277,6 +298,7 @@ type textColumn struct {
 	hangs           bool      // paragraphs begin at the left edge, and go on at an indent
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
+	leads           bool      // bold words stand nowhere but at the beginning of paragraphs
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
@@ -311,7 +333,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 // by its own indent or lack of one, by bold type, or where a contract is signed.
 func (p *textColumn) beginsParagraph(i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	return p.endsParagraph(i) || p.endsEarly(i) || p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) ||
+	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold || p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) ||
 		p.isBoldLineBetween(i) || cur.writtenOn && !prev.writtenOn && prev.endsSentence
 }
 
@@ -474,7 +496,7 @@ func (p *textColumn) continuesNumbering(start, i int) bool {
 }
 
 // leavesItem reports whether line i no longer belongs to the item that begins at line start: it stands left of the
-// item's text, and the item's lines hang, or the line before is its last.
+// item's text, and the item's lines hang, or the line before is its last, as the next word had room in it.
 func (p *textColumn) leavesItem(start, i int) bool {
 	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
 	if cur.x0 > first.x0+0.5*p.em {
@@ -483,7 +505,7 @@ func (p *textColumn) leavesItem(start, i int) bool {
 	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {
 		return true
 	}
-	return p.right-prev.x1 > 3*p.em && !cur.startsLower
+	return p.right-prev.x1 > 3*p.em && !cur.startsLower && !p.fillsLine(prev, cur)
 }
 
 // assignBlockType gives a block the type that its own lines tell: code, an item of a list, a formula. The rest is

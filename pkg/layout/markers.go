@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // bullets are the signs that begin an item of a list.
@@ -28,6 +30,47 @@ func parseSpacedMarker(word string) string {
 		return word
 	}
 	return parseLatinEnumerator(word)
+}
+
+// turnEnumerator turns the counter at the beginning of a line that runs from right to left as it is read: its stop or
+// bracket stands left of the number, and was read first (Unicode Standard Annex #9, rules W4 and N2).
+func turnEnumerator(words []*inkstreamv1.Word) {
+	const most = 3 // digits
+	text := words[0].GetText()
+	ends := map[byte]string{'.': ".", '(': ")", ')': ")"}
+	if len(text) < 2 || len(text) > 1+most || ends[text[0]] == "" || strings.Trim(text[1:], "0123456789") != "" ||
+		!isRightToLeft(words) {
+		return
+	}
+	words[0].Text = text[1:] + ends[text[0]]
+}
+
+// gluedBullet returns the bullet that a word begins with, where letters follow it without a blank; no sign that words
+// have of their own.
+func gluedBullet(word string) string {
+	const ownSigns = "·–—*"
+	r, size := utf8.DecodeRuneInString(word)
+	if !strings.ContainsRune(bullets, r) || strings.ContainsRune(ownSigns, r) {
+		return ""
+	}
+	if next, _ := utf8.DecodeRuneInString(word[size:]); !unicode.IsLetter(next) {
+		return ""
+	}
+	return word[:size]
+}
+
+// markGluedBullets makes items of lines that begin with a bullet without a blank behind it, where one is below another.
+func markGluedBullets(lines []*inkstreamv1.Line, shapes []lineShape) {
+	const fewest = 3
+	glued := make(map[string]int)
+	for _, line := range lines {
+		glued[gluedBullet(line.GetWords()[0].GetText())]++
+	}
+	for i, line := range lines {
+		if bullet := gluedBullet(line.GetWords()[0].GetText()); bullet != "" && glued[bullet] >= fewest {
+			shapes[i].marker, shapes[i].bulletMarker = bullet, true
+		}
+	}
 }
 
 // isBullet reports whether a marker is a sign, not a number or letter.

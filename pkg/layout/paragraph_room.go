@@ -125,6 +125,9 @@ func (p *textColumn) endsEarly(i int) bool {
 	const room = 1.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	end := endWithNext(prev, cur, p.em)
+	if p.hangs && cur.x0-p.left >= maxEdgeIndent*p.em { // where paragraphs hang, text at the indent goes on
+		return false
+	}
 	return p.edge > 0 && end+room*p.em < p.edge && cur.x1 > end && 3*(prev.x0-p.left) < p.edge-prev.x1 &&
 		(prev.endsSentence || !cur.startsLower)
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,18 +15,22 @@ type styles struct {
 	rotation rotation
 	em       float64
 	runsIn   bool // see findRunIns
+	leads    bool // likewise
 	// typescript says that fixed pitch tells no code: see detectTypescript.
 	typescript bool
 }
 
 // findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in
-// advertisements and entries.
+// advertisements and entries, and whether bold words stand hardly anywhere else: then each begins a paragraph.
 func (s *styles) findRunIns(lines []inputLine) {
 	const fewest = 4
-	runIns, alone := 0, 0
+	const mostWithin = 0.2 // of the lines that begin so
+	runIns, alone, within := 0, 0, 0
 	for _, line := range lines {
 		if n := len(line.words); n == 0 || !s.fontStyleOf(line.words[0]).bold {
-			continue
+			if slices.ContainsFunc(line.words, func(w *inkstreamv1.Word) bool { return s.fontStyleOf(w).bold }) {
+				within++
+			}
 		} else if s.fontStyleOf(line.words[n-1]).bold {
 			alone++
 		} else {
@@ -33,6 +38,7 @@ func (s *styles) findRunIns(lines []inputLine) {
 		}
 	}
 	s.runsIn = runIns >= fewest && runIns > alone
+	s.leads = s.runsIn && float64(within) <= mostWithin*float64(runIns)
 }
 
 // fontStyle is what a font says about the text that is set in it.

@@ -1,0 +1,105 @@
+package layout
+
+import (
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+const harbourLine = "the harbour was closed for the whole of the winter, as"
+
+// linesOfBlocks returns of how many lines each block of a page is.
+func linesOfBlocks(p *inkstreamv1.Page) []int {
+	var out []int
+	for _, b := range p.GetBlocks() {
+		out = append(out, len(b.GetLines()))
+	}
+	return out
+}
+
+// TestBoldWordsBeginEntries parts entries of full lines whose first words are bold, unless bold words stand within the
+// text as well.
+func TestBoldWordsBeginEntries(t *testing.T) {
+	t.Parallel()
+	for _, within := range []bool{false, true} {
+		var lines []*inkstreamv1.Line
+		for i := range 12 {
+			line := at(72, 72+12*float64(i), 10, harbourLine)
+			set(1, line)
+			if words := line.GetWords(); i%2 == 0 {
+				set(2, &inkstreamv1.Line{Words: words[:2]})
+			} else if within {
+				set(2, &inkstreamv1.Line{Words: words[3:4]})
+			}
+			lines = append(lines, line)
+		}
+		page := pageOf(lines)
+		page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold", Weight: 700}}
+		ArrangePage(page)
+		if got, want := len(page.GetBlocks()), 6; (got == want) == within {
+			t.Errorf("bold words within the text %t: got blocks of %v lines", within, linesOfBlocks(page))
+		}
+	}
+}
+
+// TestBulletsWithoutBlank makes items of lines that begin with a bullet that touches the text, where several do.
+func TestBulletsWithoutBlank(t *testing.T) {
+	t.Parallel()
+	for _, bullets := range []int{1, 3} {
+		var lines []*inkstreamv1.Line
+		for i := range 3 {
+			text := harbourLine
+			if i < bullets {
+				text = "•" + harbourLine
+			}
+			lines = append(lines, down(72, 72+24*float64(i), 10, text, harbourLine)...)
+		}
+		page := pageOf(lines)
+		ArrangePage(page)
+		items := 0
+		for _, b := range page.GetBlocks() {
+			if b.GetType() == ListItem && b.GetMarker() == "•" {
+				items++
+			}
+		}
+		if want := map[int]int{1: 0, 3: 3}[bullets]; items != want {
+			t.Errorf("%d lines with a bullet: got %d items, want %d:\n%s", bullets, items, want, page.GetText())
+		}
+	}
+}
+
+// TestAnswersGoOnAtTheMargin keeps an item whole that goes on left of its marker, where the next word has no room in
+// the line above.
+func TestAnswersGoOnAtTheMargin(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 4 {
+		y := 72 + 36*float64(i)
+		lines = append(lines, at(98, y, 10, "A. "+harbourLine[:47]), at(72, y+12, 10, "boats, while the final movement is independent."),
+			at(72, y+24, 10, "Notwithstanding the weather they left."))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := linesOfBlocks(page); len(got) != 4 {
+		t.Errorf("got blocks of %v lines, want four:\n%s", got, page.GetText())
+	}
+}
+
+// TestHangingTextGoesOn keeps an entry whole whose lines hang, though one of them ends early.
+func TestHangingTextGoesOn(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 6 {
+		y := 72 + 36*float64(i)
+		second := "the ice was gone, and no boat had come since the.."
+		if i == 2 {
+			second = "the ice was gone, and no boat had come."
+		}
+		lines = append(lines, at(72, y, 10, harbourLine), at(84, y+12, 10, second), at(84, y+24, 10, "Tide and wind were fair."))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := linesOfBlocks(page); len(got) != 6 {
+		t.Errorf("got blocks of %v lines, want six:\n%s", got, page.GetText())
+	}
+}
