@@ -91,6 +91,9 @@ func (c *ChunkWriter) WritePage(p *inkstreamv1.Page) error {
 			continue
 		case layout.Code:
 		default:
+			if layout.CountsLines(b) {
+				continue
+			}
 			b = withoutLeaders(b)
 		}
 		if words := countBlockWords(b); words > 0 && len(b.GetBbox()) == 4 {

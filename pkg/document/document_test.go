@@ -561,3 +561,24 @@ func TestChunks(t *testing.T) {
 		t.Errorf("%d words in all passages, want %d", words, want)
 	}
 }
+
+// TestLineNumbersAreLeftOut leaves the numbers that count the lines of a page out of its Markdown and its passages.
+func TestLineNumbersAreLeftOut(t *testing.T) {
+	t.Parallel()
+	numbers := text(layout.Paragraph, 40, 100, 10, 1, "11", "12", "13", "14", "15", "16", "17")
+	pg := page(1, numbers, prose(100))
+	if got := markdown(t, nil, pg); strings.Contains(got, "1") || got == "" {
+		t.Errorf("got the Markdown %q, want the text alone", got)
+	}
+	var b strings.Builder
+	c := NewChunkWriter(&b, 50)
+	if err := c.WritePage(pg); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.Contains(got, "13 14") || got == "" {
+		t.Errorf("got the passages %q, want the text alone", got)
+	}
+}

@@ -85,7 +85,9 @@ func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
 	case layout.Caption, layout.Footnote:
 		m.writeInterruption(b.GetType(), escapeLineStart(in.appendLines(nil, b.GetLines())))
 	default:
-		m.writeParagraph(b, in)
+		if !layout.CountsLines(b) {
+			m.writeParagraph(b, in)
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type lineShape struct {
 	endsSentence       bool       // it ends as a sentence does
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 	page               int        // that number; 0 where there is none
+	counter            int        // the number that is all of it; 0 where there is more or none
 	capitals           bool       // it has letters, no small ones among them
 	section            string     // the number of a section that it begins with
 	writtenOn          bool       // it has a line to write on
@@ -64,7 +65,9 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.endsBold = st.fontStyleOf(words[len(words)-1]).bold
 	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
-	if len(words) > 1 {
+	if len(words) == 1 {
+		s.counter, _ = parseLineNumber(words[0].GetText())
+	} else {
 		if first := words[0].GetText(); isSectionNumber(first) {
 			s.section = first
 		}
@@ -214,6 +217,7 @@ func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *
 	p.measureEdge()
 	p.measureIndent()
 	p.measureFirstLines()
+	p.measureAnswers()
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -269,10 +273,19 @@ func usualLinePitch(shapes []lineShape, em float64) float64 {
 // widePitch returns the distance from one baseline to the next where most lines stand as far apart as in double-spaced
 // typescript; 0 where they do not.
 func widePitch(shapes []lineShape, em float64) float64 {
-	const fewest, least, most, share = 4, 2.2, 4, 0.5 // lines, ems
+	const fewest, least, most, widest, share, runOn = 4, 2.2, 4, 8, 0.5, 0.3 // lines, ems, shares of the lines
+	limit, goOn := most*em, 0
+	for i := 1; i < len(shapes); i++ {
+		if shapes[i].startsLower && !shapes[i-1].endsSentence {
+			goOn++
+		}
+	}
+	if float64(goOn) >= runOn*float64(len(shapes)) { // entries and captions do not run on
+		limit = widest * em
+	}
 	var steps []float64
 	for i := 1; i < len(shapes); i++ {
-		if step := shapes[i].baseline - shapes[i-1].baseline; step >= least*em && step < most*em {
+		if step := shapes[i].baseline - shapes[i-1].baseline; step >= least*em && step < limit {
 			steps = append(steps, step)
 		}
 	}
@@ -298,6 +311,7 @@ type textColumn struct {
 	hangs           bool      // paragraphs begin at the left edge, and go on at an indent
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
+	answers         bool      // items go on left of their markers
 	leads           bool      // bold words stand nowhere but at the beginning of paragraphs
 }
 
@@ -306,6 +320,9 @@ type textColumn struct {
 func (p *textColumn) startsNewBlock(start, i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
+	if prev.counter > 0 && cur.counter == prev.counter+1 && step > 0 { // numbers that count lines
+		return false
+	}
 	if prev.style.mono && cur.style.mono {
 		return step > 3.2*p.pitch || step < -0.5*p.em
 	}
@@ -499,7 +516,7 @@ func (p *textColumn) continuesNumbering(start, i int) bool {
 // item's text, and the item's lines hang, or the line before is its last, as the next word had room in it.
 func (p *textColumn) leavesItem(start, i int) bool {
 	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
-	if cur.x0 > first.x0+0.5*p.em {
+	if cur.x0 > first.x0+0.5*p.em || p.answers && !prev.endsSentence && p.isLeftOfMarker(first, cur) {
 		return false
 	}
 	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {

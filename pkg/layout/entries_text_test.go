@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"testing"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -101,5 +102,41 @@ func TestHangingTextGoesOn(t *testing.T) {
 	ArrangePage(page)
 	if got := linesOfBlocks(page); len(got) != 6 {
 		t.Errorf("got blocks of %v lines, want six:\n%s", got, page.GetText())
+	}
+}
+
+// TestAnswersWithoutSentence keeps a question whole that goes on left of its marker though the line above has room, as
+// no sentence ends there and other questions go on so.
+func TestAnswersWithoutSentence(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 5 {
+		y := 72 + 36*float64(i)
+		first, second := "Q. "+harbourLine[:47], "boats, while the final movement was by"
+		if i == 4 {
+			first, second = "Q. the harbour against 1863 was by", "Dunmore, where the ice had been."
+		}
+		lines = append(lines, at(98, y, 10, first), at(72, y+12, 10, second), at(72, y+24, 10, "then, the movement of the weather, they left so now."))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := linesOfBlocks(page); len(got) != 5 {
+		t.Errorf("got blocks of %v lines, want five:\n%s", got, page.GetText())
+	}
+}
+
+// TestLineNumbers makes one block of the numbers that count the lines of a page, however far apart they stand, and none
+// of lines of text as far apart unless they run on.
+func TestLineNumbers(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 9 {
+		y := 72 + 50*float64(i)
+		lines = append(lines, at(40, y, 10, fmt.Sprint(i+1)), at(98, y, 10, harbourLine))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := linesOfBlocks(page); len(got) != 2 || !CountsLines(page.GetBlocks()[0]) || CountsLines(page.GetBlocks()[1]) {
+		t.Errorf("got blocks of %v lines, want the numbers and the text:\n%s", got, page.GetText())
 	}
 }

@@ -163,6 +163,25 @@ func (p *textColumn) measureIndent() {
 	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
 }
 
+// measureAnswers looks whether items go on left of their markers, as questions and answers of transcripts do: where an
+// item's first line ends no sentence, the next goes on with a small letter there.
+func (p *textColumn) measureAnswers() {
+	const fewest = 2 // items
+	n := 0
+	for i := 1; i < len(p.shapes); i++ {
+		if prev := p.shapes[i-1]; prev.marker != "" && p.shapes[i].startsLower && !prev.endsSentence && p.isLeftOfMarker(prev, p.shapes[i]) {
+			n++
+		}
+	}
+	p.answers = n >= fewest
+}
+
+// isLeftOfMarker reports whether a line begins left of an item's first line.
+func (p *textColumn) isLeftOfMarker(first, line lineShape) bool {
+	const indent = 0.8 // ems
+	return first.marker != "" && line.marker == "" && line.x0 < first.x0-indent*p.em
+}
+
 // measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow
 // lines that end short.
 func (p *textColumn) measureFirstLines() {
@@ -200,7 +219,7 @@ func countNear(values []float64, at, slack float64) int {
 func (p *textColumn) isFirstLine(i int) bool {
 	const edge, short = 0.5, 2 // ems
 	indent, prev := p.shapes[i].x0-p.left, p.shapes[i-1]
-	if indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em {
+	if p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em {
 		return false
 	}
 	isLast := i+1 == len(p.shapes)

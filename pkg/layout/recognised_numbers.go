@@ -53,6 +53,24 @@ func partLineNumbers(page *inkstreamv1.Page) bool {
 	return parted
 }
 
+// CountsLines reports whether a block is a column of numbers that count the lines beside it, as in transcripts: no text
+// of the document.
+func CountsLines(b *inkstreamv1.Block) bool {
+	last := 0
+	for i, line := range b.GetLines() {
+		words := line.GetWords()
+		if len(words) != 1 {
+			return false
+		}
+		n, ok := parseLineNumber(words[0].GetText())
+		if !ok || i > 0 && n != last+1 {
+			return false
+		}
+		last = n
+	}
+	return len(b.GetLines()) >= minLineNumbers
+}
+
 // parseLineNumber returns the number that a word is, if it may count lines. A mark behind it is taken for dirt.
 func parseLineNumber(word string) (int, bool) {
 	const most = 3 // digits
