@@ -15,6 +15,8 @@ type tableLine struct {
 	cells []segment
 	// several says that it has text in several places, as rows of a table have.
 	several bool
+	// labelEdge is where its first cell ends, if that goes on in the next line and its blanks may be stretched to there; else 0.
+	labelEdge float64
 }
 
 // rowGroup is a stretch of the rows of a leaf: lines of text, or a table.
@@ -48,6 +50,9 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 	lines := make([]tableLine, len(rows))
 	for i, r := range rows {
 		lines[i] = tableLine{row: r, cells: a.splitRowCells(r)}
+	}
+	a.joinStretchedLabels(lines)
+	for i := range lines {
 		lines[i].several = a.hasSeveralCells(lines[i].cells) && !a.isAtPageEdge(rows, i)
 	}
 	if isContentsRows(lines) { // entries without dots are no table's rows either
@@ -74,7 +79,11 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			i = max(i+1, end)
 			continue
 		}
-		if n := (wrappedRows{a.textSetting}).countTail(t, lines[end:]); n > 0 {
+		n := (wrappedRows{a.textSetting}).countTail(t, lines[end:])
+		if n == 0 && end < len(lines) && lines[end-1].labelEdge > 0 {
+			n = 1
+		}
+		if n > 0 {
 			if whole := a.buildTable(lines[first : end+n]); whole != nil {
 				t, end = whole, end+n
 			}

@@ -53,7 +53,7 @@ func (f columnFinder) findGutters(rows []tableLine) []span {
 				if _, isHead := findHeadSpan(heads, b); isHead {
 					continue
 				}
-				if to >= from && b.x0 <= to+blank && b.x0 >= from {
+				if to >= from && (b.x0 <= to+blank || b.x1 <= r.labelEdge+maxEdgeOffset) && b.x0 >= from {
 					to = max(to, b.x1)
 					continue
 				}
