@@ -90,7 +90,7 @@ func (c columnSplitter) isLabelledTable(band pageBand) bool {
 // first.
 func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
 	left, right, gap := parts[at-1], parts[at], gaps[at]
-	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) || c.areMarkers(left, right) || c.areMarkers(right, left) {
+	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) || c.areMarkers(left, right, false) || c.areMarkers(right, left, true) {
 		return false
 	}
 	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||
@@ -107,8 +107,12 @@ func (c columnSplitter) areRowsBesideText(parts [][]segment, gaps []span, first,
 }
 
 // areMarkers reports whether segments are nothing but the markers of a list's items, each level with text on the other
-// side: those read with it.
-func (c columnSplitter) areMarkers(segments, text []segment) bool {
+// side: those read with it. Right of their text stand the markers of text that runs from right to left; else they are
+// those of the next column's items.
+func (c columnSplitter) areMarkers(segments, text []segment, toTheRight bool) bool {
+	if toTheRight && !slices.ContainsFunc(text, func(s segment) bool { return s.rtl }) {
+		return false
+	}
 	for i := range segments {
 		if s := &segments[i]; s.table != nil || len(s.words) != 1 || parseSpacedMarker(s.words[0].GetText()) == "" {
 			return false

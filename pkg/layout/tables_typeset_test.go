@@ -203,9 +203,19 @@ func TestMarkersBesideText(t *testing.T) {
 		{"words", markersAt("Suite", 100, 126.4), false},
 		{"numbers of lines", markersAt("5", 100, 126.4), false},
 	} {
-		if got := c.areMarkers(tt.segments, text); got != tt.want {
+		if got := c.areMarkers(tt.segments, text, false); got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}
+	}
+	items := segments([]*inkstreamv1.Line{at(400, 100, 11, "[17]"), at(400, 126.4, 11, "[18]")})
+	if c.areMarkers(items, text, true) {
+		t.Error("the markers of the next column's items are those of text that runs from left to right")
+	}
+	for i := range text {
+		text[i].rtl = true
+	}
+	if !c.areMarkers(items, text, true) {
+		t.Error("the markers right of text that runs from right to left are not its own")
 	}
 }
 
