@@ -27,6 +27,7 @@ type lineShape struct {
 	startsBold         bool       // its first word is bold
 	endsBold           bool       // its last word is
 	firstWidth         float64    // of its first word
+	textStart          float64    // where the text after its marker begins
 	endsSentence       bool       // it ends as a sentence does
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 	page               int        // that number; 0 where there is none
@@ -88,6 +89,9 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		s.marker = s.enumerator.text
 	}
 	s.bulletMarker = s.bulletMarker || s.marker != "" && isBullet(s.marker)
+	if s.marker != "" && len(words) > 1 {
+		s.textStart = t.rotateRect(rectFromBox(words[1].GetBbox())).x0
+	}
 	return s
 }
 
@@ -169,6 +173,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 		shapes[i] = measureShape(line.GetWords(), st)
 	}
 	clearLinkedCode(shapes)
+	clearChanceMarkers(shapes)
 	if st.typescript {
 		clearTypescript(lines, shapes, st.rotation)
 	}
@@ -401,10 +406,10 @@ func (p *textColumn) changesStyle(i int) bool {
 	a, b := prev.style, cur.style
 	sized := a.size > 0 && b.size > 0
 	alike := max(a.size, b.size) <= 1.12*min(a.size, b.size)
-	// Formulas in a line make it higher, not larger.
-	formulas := sized && alike && max(a.math, b.math) > 0 && !p.isDisplayFormula(prev, cur) &&
-		!p.isDisplayFormula(cur, prev)
-	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em && !formulas {
+	// The boxes of some fonts are higher than those of others of the same size, and formulas make a line higher; so do
+	// letters that go above and below others, which a heading in capitals has none of.
+	sameSize := sized && alike && prev.capitals == cur.capitals && !p.isDisplayFormula(prev, cur) && !p.isDisplayFormula(cur, prev)
+	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em && !sameSize {
 		return true
 	}
 	if sized && !alike && min(a.math, b.math) == 0 && small > 0.3*p.em {

@@ -215,11 +215,12 @@ func countNear(values []float64, at, slack float64) int {
 }
 
 // isFirstLine reports whether line i is indented, and the lines about it are not: after a line that ends short, or as the
-// first lines of the column's paragraphs are.
+// first lines of the column's paragraphs are. The second line of an item stands below the text of its first.
 func (p *textColumn) isFirstLine(i int) bool {
 	const edge, short = 0.5, 2 // ems
 	indent, prev := p.shapes[i].x0-p.left, p.shapes[i-1]
-	if p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em {
+	if p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em ||
+		prev.marker != "" && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em { // an item goes on below its text
 		return false
 	}
 	isLast := i+1 == len(p.shapes)

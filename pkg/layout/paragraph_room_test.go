@@ -252,3 +252,44 @@ func TestIndentedFirstLines(t *testing.T) {
 		t.Errorf("got %d blocks, want 4:\n%s", len(page.Blocks), page.Text)
 	}
 }
+
+// TestSecondLineOfAnItem keeps the second line of an item, below the first one's text, though it ends short and the
+// lines about it stand farther to the left.
+func TestSecondLineOfAnItem(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 4 {
+		y := 72 + 24*float64(i)
+		first := at(72, y, 10, "• The harbour was closed for the whole")
+		for _, w := range first.GetWords()[1:] {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+4, w.Bbox[2]+4
+		}
+		second := at(float64(first.GetWords()[1].GetBbox()[0]), y+12, 10, "of the winter")
+		lines = append(lines, first, second)
+	}
+	lines = append(lines, at(72, 170, 10, "So it was that nobody came to see what had become of the sea in all that time"))
+	page := pageOf(lines)
+	if ArrangePage(page); len(page.Blocks) != 5 {
+		t.Errorf("got %d blocks, want 5:\n%s", len(page.Blocks), page.Text)
+	}
+}
+
+// TestHeightsOfFonts keeps lines of one size together whose fonts have boxes of other heights.
+func TestHeightsOfFonts(t *testing.T) {
+	t.Parallel()
+	const text = "The harbour was closed for the whole of the winter and"
+	var lines []*inkstreamv1.Line
+	for i := range 6 {
+		line := at(72, 72+12*float64(i), 10, text)
+		if i == 3 {
+			for _, w := range line.GetWords() {
+				w.Bbox[1] -= 6
+			}
+		}
+		lines = append(lines, line)
+	}
+	page := pageOf(lines)
+	if ArrangePage(page); len(page.Blocks) != 1 {
+		t.Errorf("got %d blocks, want 1:\n%s", len(page.Blocks), page.Text)
+	}
+}
