@@ -245,10 +245,10 @@ func (c enumerator) isSuccessorOf(o enumerator) bool {
 }
 
 // TrimMarker returns the first word of an item without its marker, for writers that put a sign of their own in its
-// place. A marker that counts in a way which such a sign does not stays.
+// place. A marker that counts in a way which such a sign does not stays, and so does a box that is ticked or not.
 func TrimMarker(word, marker string) string {
 	rest, ok := strings.CutPrefix(word, marker)
-	if !ok || marker == "" {
+	if !ok || marker == "" || strings.Contains(tickBoxes, marker) {
 		return word
 	}
 	if c, _ := parseEnumerator(marker); c.number > 0 && !isASCII(marker) {

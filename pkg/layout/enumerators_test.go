@@ -129,6 +129,7 @@ func TestTrimMarker(t *testing.T) {
 		{"①", "①", "①"},
 		{"ア", "ア", "ア"},
 		{"\uf0fc", "\uf0fc", ""},
+		{"☒", "☒", "☒"},
 		{"word", "", "word"},
 		{"other", "1.", "other"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -113,14 +114,28 @@ func (c columnSplitter) areMarkers(segments, text []segment, toTheRight bool) bo
 	if toTheRight && !slices.ContainsFunc(text, func(s segment) bool { return s.rtl }) {
 		return false
 	}
+	same := isRepeatedSign(segments)
 	for i := range segments {
-		if s := &segments[i]; s.table != nil || len(s.words) != 1 || parseSpacedMarker(s.words[0].GetText()) == "" {
+		if s := &segments[i]; s.table != nil || len(s.words) != 1 || !same && parseSpacedMarker(s.words[0].GetText()) == "" {
 			return false
 		}
 	}
 	markers := buildSide(segments, c.em)
 	level, _ := matchSides(markers, buildSide(text, c.em), c.em)
 	return level == len(markers)
+}
+
+// isRepeatedSign reports whether segments are one sign that comes again, neither letter nor figure: the bullets of a
+// list, which fonts of symbols have at any place, or boxes to tick.
+func isRepeatedSign(segments []segment) bool {
+	const fewest = 3
+	if len(segments) < fewest || len(segments[0].words) == 0 {
+		return false
+	}
+	sign := segments[0].words[0].GetText()
+	r, size := utf8.DecodeRuneInString(sign)
+	return size == len(sign) && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.Sc, r) &&
+		!slices.ContainsFunc(segments, func(s segment) bool { return len(s.words) != 1 || s.words[0].GetText() != sign })
 }
 
 // isGutterByChance reports whether a gutter is no wider than the blanks of the few lines that run over it: those of

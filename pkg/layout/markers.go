@@ -10,7 +10,10 @@ import (
 )
 
 // bullets are the signs that begin an item of a list.
-const bullets = "•‣◦▪▫■□●○◆◇►▶➢➤✓✔❖⁃∙·–—*\uf0b7\uf0a7\uf0d8\uf076\uf0fc\uf02d"
+const bullets = tickBoxes + "•‣◦▪▫■□●○◆◇►▶➢➤✓✔❖⁃∙·–—*\uf0b7\uf0a7\uf0d8\uf076\uf0fc\uf02d"
+
+// tickBoxes are the bullets that say something: whether what follows applies.
+const tickBoxes = "☐☑☒"
 
 // parseListMarker returns the marker of a list's item if a word is one; else nothing.
 func parseListMarker(word string) string {

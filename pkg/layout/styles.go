@@ -144,7 +144,7 @@ func isMathFont(name string) bool {
 // isSymbolFont reports whether a font holds signs in the places of letters: a lone letter of it is a bullet.
 func isSymbolFont(name string) bool {
 	name = strings.ToLower(name)
-	for _, mark := range []string{"wingding", "dingbat", "webding", "bullet", "marlett"} {
+	for _, mark := range []string{"wingding", "dingbat", "webding", "bullet", "marlett", "typographicsymbol", "iconicsymbol"} {
 		if strings.Contains(name, mark) {
 			return true
 		}

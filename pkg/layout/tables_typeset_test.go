@@ -202,6 +202,10 @@ func TestMarkersBesideText(t *testing.T) {
 		{"bullets elsewhere", markersAt("•", 100, 300), false},
 		{"words", markersAt("Suite", 100, 126.4), false},
 		{"numbers of lines", markersAt("5", 100, 126.4), false},
+		{"boxes to tick", markersAt("☐", 100, 126.4), true},
+		{"a sign of a font of symbols", markersAt("!", 100, 113.2, 126.4), true},
+		{"a sign twice", markersAt("!", 100, 126.4), false},
+		{"a letter again and again", markersAt("l", 100, 113.2, 126.4), false},
 	} {
 		if got := c.areMarkers(tt.segments, text, false); got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
