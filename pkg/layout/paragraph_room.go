@@ -133,11 +133,20 @@ func (p *textColumn) endsEarly(i int) bool {
 }
 
 // measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those
-// at the indent go on from a line without room for their first word, and many at the edge do not.
+// at the indent go on from a line without room for their first word, and many at the edge do not. Bullets and what
+// follows them below their text tell of items, not of paragraphs.
 func (p *textColumn) measureIndent() {
 	const fewest, least, most = 3, 0.6, 6 // lines, ems
-	outer, starts, inner, goOn, others, at := 0, 0, 0, 0, 0, 0.0
+	outer, starts, inner, goOn, others, at, item := 0, 0, 0, 0, 0, 0.0, math.Inf(-1)
 	for i, s := range p.shapes {
+		if s.bulletMarker {
+			item = s.textStart
+			continue
+		}
+		if math.Abs(s.x0-item) < maxEdgeIndent*p.em {
+			continue
+		}
+		item = math.Inf(-1)
 		if s.firstWidth > 0.5*(p.right-p.left) { // a script without blanks
 			return
 		}

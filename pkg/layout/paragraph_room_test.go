@@ -293,3 +293,19 @@ func TestHeightsOfFonts(t *testing.T) {
 		t.Errorf("got %d blocks, want 1:\n%s", len(page.Blocks), page.Text)
 	}
 }
+
+// TestItemsDoNotMakeParagraphsHang keeps the lines of a paragraph together above items that wrap below their text.
+func TestItemsDoNotMakeParagraphsHang(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of the winter and"
+	lines := down(72, 72, 10, "In the year "+full[:42], full, full, full, full, "nobody came.")
+	y := 150.0
+	for range 4 {
+		lines = append(lines, at(72, y, 10, "• "+full[:50]), at(80, y+12, 10, full[:52]), at(80, y+24, 10, "nobody came."))
+		y += 36
+	}
+	page := pageOf(lines)
+	if ArrangePage(page); len(page.Blocks) != 5 {
+		t.Errorf("got %d blocks, want 5:\n%s", len(page.Blocks), page.Text)
+	}
+}
