@@ -193,6 +193,7 @@ func (s *pageReader) readContent(maxObjects int) {
 		text = s.dropHiddenText(text)
 	}
 	s.addFieldText(&text, s.fields)
+	addBullets(&text, s.objects.Discs, s.page.Unit)
 	built := pagetext.BuildText(text, pagetext.Frame{Display: s.page.UserToDisplay, Width: s.page.Width,
 		Height: s.page.Height})
 	s.out.Blocks, s.out.Fonts = built.Blocks, built.Fonts

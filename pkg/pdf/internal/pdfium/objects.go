@@ -35,6 +35,8 @@ type Objects struct {
 	TextPlaces []TextPlace
 	// Shapes are paths and shadings that are no rulings, as far as they were asked for.
 	Shapes []Shape
+	// Discs are paths as small and as high as wide as the bullets of lists that some programs draw.
+	Discs []Rect
 	// Marked is where marked content stands, by its identifier, if that was asked for. Content within forms has
 	// identifiers of its own and is left out.
 	Marked map[int]Rect
@@ -301,6 +303,21 @@ func (w *objectWalker) addImage(object uint64, m Matrix) {
 	w.out.Images = append(w.out.Images, img)
 }
 
+// What counts as a disc: between these sides, in points, of about as many segments as a circle has; so many are kept.
+const (
+	minDiscSide, maxDiscSide         = 1.5, 9
+	minDiscSegments, maxDiscSegments = 4, 64
+	maxDiscs                         = 500
+)
+
+// isDisc reports whether a path of n segments is as small as a bullet, and as high as wide.
+func (w *objectWalker) isDisc(r Rect, n int) bool {
+	const even = 1.2
+	width, height := (r.Right-r.Left)*w.unit, (r.Top-r.Bottom)*w.unit
+	return n >= minDiscSegments && n <= maxDiscSegments && min(width, height) >= minDiscSide &&
+		max(width, height) <= min(maxDiscSide, even*min(width, height))
+}
+
 // What counts as a ruling: at most this thick, at least this long, in points.
 const (
 	rulingThickness = 3
@@ -325,6 +342,9 @@ func (w *objectWalker) addPath(object uint64, m Matrix) {
 	}
 	n := w.in.callInt(fnPathCountSegments, object)
 	w.out.Segments += max(0, n)
+	if w.isDisc(r, n) && len(w.out.Discs) < maxDiscs {
+		w.out.Discs = append(w.out.Discs, r)
+	}
 	if len(w.out.Shapes) < w.limits.Shapes {
 		w.addShape(r, w.isDrawing(object, n, r), n)
 	}
