@@ -408,7 +408,8 @@ func (p *textColumn) changesStyle(i int) bool {
 	alike := max(a.size, b.size) <= 1.12*min(a.size, b.size)
 	// The boxes of some fonts are higher than those of others of the same size, and formulas make a line higher; so do
 	// letters that go above and below others, which a heading in capitals has none of.
-	sameSize := sized && alike && prev.capitals == cur.capitals && !p.isDisplayFormula(prev, cur) && !p.isDisplayFormula(cur, prev)
+	sameSize := sized && alike && prev.capitals == cur.capitals && !p.isDisplayFormula(prev, cur) &&
+		!p.isDisplayFormula(cur, prev)
 	if large > 1.35*small && large > 1.1*p.em && small > 0.3*p.em && !sameSize {
 		return true
 	}

@@ -91,7 +91,8 @@ func (c columnSplitter) isLabelledTable(band pageBand) bool {
 // first.
 func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
 	left, right, gap := parts[at-1], parts[at], gaps[at]
-	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) || c.areMarkers(left, right, false) || c.areMarkers(right, left, true) {
+	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) ||
+		c.areMarkers(left, right, false) || c.areMarkers(right, left, true) {
 		return false
 	}
 	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||

@@ -24,7 +24,8 @@ func addBullets(text *pdfium.Text, discs []pdfium.Rect, unit float64) {
 	bullets := findNeighbours(text, discs)
 	bullets = slices.DeleteFunc(bullets, func(d disc) bool { return !d.isBullet(text, unit) })
 	slices.SortFunc(bullets, func(a, b disc) int {
-		return cmp.Or(cmp.Compare(math.Round(a.Left*unit/near), math.Round(b.Left*unit/near)), cmp.Compare(b.Bottom, a.Bottom))
+		return cmp.Or(cmp.Compare(math.Round(a.Left*unit/near), math.Round(b.Left*unit/near)),
+			cmp.Compare(b.Bottom, a.Bottom))
 	})
 	var found []disc
 	for start, end := 0, 1; end <= len(bullets); end++ {
@@ -124,7 +125,8 @@ func insertBullets(text *pdfium.Text, discs []disc) {
 	for _, d := range discs {
 		run := text.Chars[d.right].Run
 		chars = append(chars, text.Chars[from:d.right]...)
-		chars = append(chars, pdfium.Char{Rune: '•', Box: d.Rect, Run: run}, pdfium.Char{Rune: ' ', Run: run, Generated: true})
+		chars = append(chars, pdfium.Char{Rune: '•', Box: d.Rect, Run: run},
+			pdfium.Char{Rune: ' ', Run: run, Generated: true})
 		from = d.right
 	}
 	text.Chars = append(chars, text.Chars[from:]...)
