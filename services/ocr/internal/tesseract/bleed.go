@@ -127,3 +127,23 @@ func (g greyImage) isNearInk(at int, below byte) bool {
 	}
 	return false
 }
+
+// readUnwhitened reads a page once more as it was where the other side of its sheet was taken to show through and
+// what is left reads badly, and keeps what reads better: it may have been the page's own print that has faded.
+func readUnwhitened(r *reader, first reading) (reading, error) {
+	if r.ruled == nil || first.proseConfidence() >= minConfidence {
+		return first, nil
+	}
+	whitened := *r
+	r.img, r.below, r.ruled = *r.ruled, r.ruledBelow, nil
+	darkenThinStrokes(r)
+	second, err := r.readImage(r.img, imageSteps{turn: first.turn, angle: first.skew}, wholePage)
+	if err != nil {
+		return reading{}, err
+	}
+	if second.proseConfidence() <= first.proseConfidence() || second.legibilityScore() <= first.legibilityScore() {
+		*r = whitened
+		return first, nil
+	}
+	return second, nil
+}

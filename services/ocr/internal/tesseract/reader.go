@@ -110,9 +110,14 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 			return reading{}, err
 		}
 	}
-	if got.proseConfidence() < minConfidence && lines.gaps >= minGaps/10 {
-		if got, err = r.readAgain(got); err != nil {
+	if lines.gaps >= minGaps/10 {
+		if got, err = readUnwhitened(r, got); err != nil {
 			return reading{}, err
+		}
+		if got.proseConfidence() < minConfidence {
+			if got, err = r.readAgain(got); err != nil {
+				return reading{}, err
+			}
 		}
 	}
 	if err := r.joinLeaders(&got); err != nil {
@@ -149,9 +154,8 @@ func (r *reader) sharpenTones() {
 		unbleached := r.img
 		r.ruled, r.ruledBelow = &unbleached, r.below
 		r.img = whitened
-	case r.img.hasThinStrokes(r.below, paper):
-		r.img = r.img.darkenStrokes(paper)
 	default:
+		darkenThinStrokes(r)
 		return
 	}
 	r.below = inkThreshold(r.img)

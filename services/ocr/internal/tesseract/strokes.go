@@ -37,6 +37,15 @@ func (g greyImage) hasThinStrokes(below, paper byte) bool {
 	return ink > 0 && float64(edges) >= thinEdges*float64(ink)
 }
 
+// darkenThinStrokes makes the letters of a page darker where their strokes are thin.
+func darkenThinStrokes(r *reader) {
+	paper := r.img.medianGrey()
+	if r.img.hasThinStrokes(r.below, paper) {
+		r.img = r.img.darkenStrokes(paper)
+		r.below = inkThreshold(r.img)
+	}
+}
+
 // medianGrey returns the grey in the middle of all pixels.
 func (g greyImage) medianGrey() byte {
 	const enough = 64 << 10 // pixels
