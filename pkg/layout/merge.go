@@ -2,6 +2,7 @@ package layout
 
 import (
 	"math"
+	"unicode"
 
 	"google.golang.org/protobuf/proto"
 
@@ -33,8 +34,9 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 		added := &inkstreamv1.Block{}
 		for _, line := range block.GetLines() {
 			kept := &inkstreamv1.Line{Angle: line.GetAngle()}
-			for _, w := range line.GetWords() {
-				if !isValidBox(w.GetBbox()) || isNoiseWord(w) || taken.coversBox(rectFromBox(w.GetBbox())) {
+			for i, w := range line.GetWords() {
+				isNoise := isNoiseWord(w) && !isLabelColon(line.GetWords(), i)
+				if !isValidBox(w.GetBbox()) || isNoise || taken.coversBox(rectFromBox(w.GetBbox())) {
 					continue
 				}
 				kept.Words = append(kept.Words, proto.Clone(w).(*inkstreamv1.Word))
@@ -87,6 +89,17 @@ func isNoiseWord(w *inkstreamv1.Word) bool {
 		}
 	}
 	return true
+}
+
+// isLabelColon reports whether a word of a line is the colon between a label and what it labels, as on receipts and
+// forms, where it is set apart: a small mark, which is read with less confidence than words are. Rules and frames are
+// read as bars and dashes.
+func isLabelColon(line []*inkstreamv1.Word, at int) bool {
+	if line[at].GetText() != ":" || at == 0 || at+1 == len(line) {
+		return false
+	}
+	end := lastRune(line[at-1].GetText())
+	return unicode.IsLetter(end) || unicode.IsDigit(end) || end == ')'
 }
 
 // boxGrid finds the boxes near a place. Its cells are as large as a few words, so that a box lies in few of them.
