@@ -215,6 +215,9 @@ func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *
 	if isRightToLeftColumn(lines) {
 		for i, s := range shapes { // mirrored, so that lines begin at the left
 			shapes[i].x0, shapes[i].x1 = p.left+p.right-s.x1, p.left+p.right-s.x0
+			if words := lines[i].GetWords(); s.textStart != 0 {
+				shapes[i].textStart = p.left + p.right - st.rotation.rotateRect(rectFromBox(words[1].GetBbox())).x1
+			}
 		}
 	}
 	p.tightenPitch()

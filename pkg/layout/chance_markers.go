@@ -4,17 +4,37 @@ import "strconv"
 
 // clearChanceMarkers clears the markers of lines that only look as if they began an item: a counter comes before or
 // after another, so an initial, a title or a number in brackets that has no neighbour counts nothing, and an asterisk
-// that stands alone says of what in the text above the line is a note.
+// that stands alone says of what in the text above the line is a note. Letters that take turns, as those of questions
+// and answers, are markers.
 func clearChanceMarkers(shapes []lineShape) {
+	alternating := findAlternatingMarkers(shapes)
 	for i := range shapes {
 		s := &shapes[i]
-		if s.marker == "" || s.enumerator.form != "" || !isDoubtfulMarker(s.marker) {
+		if s.marker == "" || s.enumerator.form != "" || !isDoubtfulMarker(s.marker) || alternating[s.marker] {
 			continue
 		}
 		if !hasNeighbouringMarker(shapes, i) {
 			s.marker, s.bulletMarker, s.textStart = "", false, 0
 		}
 	}
+}
+
+// findAlternatingMarkers returns the letters with a stop that two take turns of, over the marked lines of a column.
+func findAlternatingMarkers(shapes []lineShape) map[string]bool {
+	const letterAndStop = 2 // bytes
+	out := map[string]bool{}
+	var last [2]string // the markers before
+	for i := range shapes {
+		marker := shapes[i].marker
+		if len(marker) != letterAndStop || marker[1] != '.' {
+			continue
+		}
+		if marker == last[0] && marker != last[1] {
+			out[marker], out[last[1]] = true, true
+		}
+		last[0], last[1] = last[1], marker
+	}
+	return out
 }
 
 // isDoubtfulMarker reports whether text often begins with a sign for other reasons than to be an item: an asterisk, a

@@ -20,6 +20,7 @@ func TestChanceMarkers(t *testing.T) {
 		{"Roman numbers", []string{"I. The harbour", "II. The lighthouse"}, 2},
 		{"asterisks", []string{"* The harbour", "* The lighthouse"}, 2},
 		{"titles of persons", []string{"M. Gagnon came late", "M. Dupont came later"}, 0},
+		{"questions and answers", []string{"Q. The harbour", "A. The lighthouse", "Q. The mole"}, 3},
 		{"the code of a number", []string{"(555) 123-4567", "at the harbour"}, 0},
 		{"numbers in brackets", []string{"(101) The harbour", "(102) The lighthouse"}, 2},
 		{"a note", []string{"* Without the winter months", "of the year before"}, 0},
