@@ -104,8 +104,8 @@ func TestHeadingsAboveItems(t *testing.T) {
 		b.Type, b.Level, b.Marker = layout.ListItem, 1, "•"
 		return b
 	}
-	pg := page(1, text(layout.Paragraph, 72, 60, 10, bold, "Houses and flats"), item(100), item(140), text(layout.Paragraph, 72, 200, 10, bold, "Boats and cars"),
-		item(220), item(260))
+	pg := page(1, text(layout.Paragraph, 72, 60, 10, bold, "Houses and flats"), item(100), item(140),
+		text(layout.Paragraph, 72, 200, 10, bold, "Boats and cars"), item(220), item(260))
 	plan := planned(t, nil, pg)
 	plan.ApplyTo(pg)
 	if got, want := kinds(pg), "heading1 list_item list_item heading1 list_item list_item"; got != want {

@@ -200,7 +200,9 @@ func isRightToLeftColumn(lines []*inkstreamv1.Line) bool {
 
 // splitColumn parts lines of one kind that follow one another in one column into blocks: entries of a table of
 // contents, or others.
-func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *styles, contents bool) []*inkstreamv1.Block {
+func splitColumn(
+	lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *styles, contents bool,
+) []*inkstreamv1.Block {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -225,7 +227,7 @@ func splitColumn(lines []*inkstreamv1.Line, shapes []lineShape, em float64, st *
 	p.measureEdge()
 	p.measureIndent()
 	p.measureFirstLines()
-	p.measureAnswers()
+	p.answers = haveAnswers(shapes, em)
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -358,8 +360,9 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 // by its own indent or lack of one, by bold type, or where a contract is signed.
 func (p *textColumn) beginsParagraph(i int) bool {
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold || p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) ||
-		p.isBoldLineBetween(i) || cur.writtenOn && !prev.writtenOn && prev.endsSentence
+	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
+		p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
+		cur.writtenOn && !prev.writtenOn && prev.endsSentence
 }
 
 // maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as
@@ -525,7 +528,7 @@ func (p *textColumn) continuesNumbering(start, i int) bool {
 // item's text, and the item's lines hang, or the line before is its last, as the next word had room in it.
 func (p *textColumn) leavesItem(start, i int) bool {
 	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
-	if cur.x0 > first.x0+0.5*p.em || p.answers && !prev.endsSentence && p.isLeftOfMarker(first, cur) {
+	if cur.x0 > first.x0+0.5*p.em || p.answers && !prev.endsSentence && isLeftOfMarker(first, cur, p.em) {
 		return false
 	}
 	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {

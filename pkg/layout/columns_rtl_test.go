@@ -17,7 +17,8 @@ func TestRightToLeftParagraphs(t *testing.T) {
 		return newLine(words, 0)
 	}
 	full := func(y float32) *inkstreamv1.Line {
-		return line(y, word(350, 400, y, "قديم"), word(290, 345, y, "المدينة"), word(200, 285, y, "الطريقة"), word(100, 195, y, "التجربة"))
+		return line(y, word(350, 400, y, "قديم"), word(290, 345, y, "المدينة"), word(200, 285, y, "الطريقة"),
+			word(100, 195, y, "التجربة"))
 	}
 	last := func(y float32) *inkstreamv1.Line {
 		return line(y, word(350, 400, y, "قديم"), word(290, 345, y, "المدينة."))
@@ -25,7 +26,8 @@ func TestRightToLeftParagraphs(t *testing.T) {
 	item := func(y float32, counter string) *inkstreamv1.Line {
 		return line(y, word(385, 400, y, counter), word(290, 375, y, "المدينة"), word(240, 285, y, "قديم."))
 	}
-	p := pageOf([]*inkstreamv1.Line{full(100), full(113), last(126), full(139), full(152), full(165), last(178), item(191, ".1"), item(204, ".2"), item(217, ".3")})
+	p := pageOf([]*inkstreamv1.Line{full(100), full(113), last(126), full(139), full(152), full(165), last(178),
+		item(191, ".1"), item(204, ".2"), item(217, ".3")})
 	ArrangePage(p)
 	var got []int
 	for _, b := range p.GetBlocks() {

@@ -58,11 +58,14 @@ func TestContentsInColumns(t *testing.T) {
 	}
 }
 
-// TestTextBelowContents parts the text below a table of contents into its paragraphs, by the room between its own lines.
+// TestTextBelowContents parts the text below a table of contents into its paragraphs, by the room between its own
+// lines.
 func TestTextBelowContents(t *testing.T) {
 	t.Parallel()
 	var lines []*inkstreamv1.Line
-	for i, entry := range []string{"1.1 The first journey", "1.2 The second journey", "2.1 What became of them", "2.2 A letter", "3.1 The end"} {
+	entries := []string{"1.1 The first journey", "1.2 The second journey", "2.1 What became of them", "2.2 A letter",
+		"3.1 The end"}
+	for i, entry := range entries {
 		lines = append(lines, at(50, 100+float64(i)*22, 10, fmt.Sprintf("%s . . . . . . . . . %d", entry, 3+5*i)))
 	}
 	y := 240.0

@@ -76,7 +76,8 @@ func TestAnswersGoOnAtTheMargin(t *testing.T) {
 	var lines []*inkstreamv1.Line
 	for i := range 4 {
 		y := 72 + 36*float64(i)
-		lines = append(lines, at(98, y, 10, "A. "+harbourLine[:47]), at(72, y+12, 10, "boats, while the final movement is independent."),
+		lines = append(lines, at(98, y, 10, "A. "+harbourLine[:47]),
+			at(72, y+12, 10, "boats, while the final movement is independent."),
 			at(72, y+24, 10, "Notwithstanding the weather they left."))
 	}
 	page := pageOf(lines)
@@ -96,7 +97,8 @@ func TestHangingTextGoesOn(t *testing.T) {
 		if i == 2 {
 			second = "the ice was gone, and no boat had come."
 		}
-		lines = append(lines, at(72, y, 10, harbourLine), at(84, y+12, 10, second), at(84, y+24, 10, "Tide and wind were fair."))
+		lines = append(lines, at(72, y, 10, harbourLine), at(84, y+12, 10, second),
+			at(84, y+24, 10, "Tide and wind were fair."))
 	}
 	page := pageOf(lines)
 	ArrangePage(page)
@@ -116,7 +118,8 @@ func TestAnswersWithoutSentence(t *testing.T) {
 		if i == 4 {
 			first, second = "Q. the harbour against 1863 was by", "Dunmore, where the ice had been."
 		}
-		lines = append(lines, at(98, y, 10, first), at(72, y+12, 10, second), at(72, y+24, 10, "then, the movement of the weather, they left so now."))
+		lines = append(lines, at(98, y, 10, first), at(72, y+12, 10, second),
+			at(72, y+24, 10, "then, the movement of the weather, they left so now."))
 	}
 	page := pageOf(lines)
 	ArrangePage(page)

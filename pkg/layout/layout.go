@@ -17,11 +17,13 @@
 //     none of its rows is a column of its own (gutter_rows.go).
 //   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go) in a run of rows (tables_runs.go),
-//     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go),
+//     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go)
+//     and be stretched to the edge of their column (tables_stretched_labels.go),
 //     and kept where a second model says so (table_model.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
 //     below it (asides.go).
-//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go), and
+//   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
+//     chance_markers.go), and
 //     where the room above a line, its indent, or the end of the line before tells a paragraph (paragraph_room.go). Prose
 //     in a font of fixed pitch is text, and no code (typescript.go).
 //
@@ -32,7 +34,8 @@
 // those with a text layer too, are arranged as if they were straight (skew.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a
-// large first letter that was set apart from the word that it belongs to (drop_caps.go).
+// large first letter that was set apart from the word that it belongs to (drop_caps.go), and for the counters of lines
+// that run from right to left, whose stop was read first (markers.go).
 package layout
 
 import (

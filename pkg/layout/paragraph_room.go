@@ -172,23 +172,23 @@ func (p *textColumn) measureIndent() {
 	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
 }
 
-// measureAnswers looks whether items go on left of their markers, as questions and answers of transcripts do: where an
+// haveAnswers reports whether items go on left of their markers, as questions and answers of transcripts do: where an
 // item's first line ends no sentence, the next goes on with a small letter there.
-func (p *textColumn) measureAnswers() {
+func haveAnswers(shapes []lineShape, em float64) bool {
 	const fewest = 2 // items
 	n := 0
-	for i := 1; i < len(p.shapes); i++ {
-		if prev := p.shapes[i-1]; prev.marker != "" && p.shapes[i].startsLower && !prev.endsSentence && p.isLeftOfMarker(prev, p.shapes[i]) {
+	for i := 1; i < len(shapes); i++ {
+		if prev := shapes[i-1]; shapes[i].startsLower && !prev.endsSentence && isLeftOfMarker(prev, shapes[i], em) {
 			n++
 		}
 	}
-	p.answers = n >= fewest
+	return n >= fewest
 }
 
 // isLeftOfMarker reports whether a line begins left of an item's first line.
-func (p *textColumn) isLeftOfMarker(first, line lineShape) bool {
+func isLeftOfMarker(first, line lineShape, em float64) bool {
 	const indent = 0.8 // ems
-	return first.marker != "" && line.marker == "" && line.x0 < first.x0-indent*p.em
+	return first.marker != "" && line.marker == "" && line.x0 < first.x0-indent*em
 }
 
 // measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow

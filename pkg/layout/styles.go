@@ -141,10 +141,13 @@ func isMathFont(name string) bool {
 	return false
 }
 
+// symbolFonts are parts of the names of fonts whose characters are signs.
+var symbolFonts = []string{"wingding", "dingbat", "webding", "bullet", "marlett", "typographicsymbol", "iconicsymbol"}
+
 // isSymbolFont reports whether a font holds signs in the places of letters: a lone letter of it is a bullet.
 func isSymbolFont(name string) bool {
 	name = strings.ToLower(name)
-	for _, mark := range []string{"wingding", "dingbat", "webding", "bullet", "marlett", "typographicsymbol", "iconicsymbol"} {
+	for _, mark := range symbolFonts {
 		if strings.Contains(name, mark) {
 			return true
 		}

@@ -96,7 +96,8 @@ func (l *tableLine) joinLabel() {
 // a small letter.
 func (a *aligner) goesOnBelow(line, below tableLine) bool {
 	const edge, near, fewest = 0.3, 0.6, 2 // ems; cells
-	return len(line.cells) >= fewest && len(below.cells) == 1 && !line.cells[0].rtl && startsLower(below.cells[0].words[0].GetText()) &&
+	return len(line.cells) >= fewest && len(below.cells) == 1 && !line.cells[0].rtl &&
+		startsLower(below.cells[0].words[0].GetText()) &&
 		math.Abs(below.cells[0].x0-line.cells[0].x0) < edge*a.em && below.cells[0].y0-line.cells[0].y1 < near*a.em
 }
 
@@ -122,8 +123,8 @@ func (a *aligner) haveEvenBlanks(cells []segment) bool {
 	var blanks []float64
 	words := segmentWords(cells)
 	for i := 1; i < len(words); i++ {
-		before, w := a.style.rotation.rotateRect(rectFromBox(words[i-1].GetBbox())), a.style.rotation.rotateRect(rectFromBox(words[i].GetBbox()))
-		blanks = append(blanks, w.x0-before.x1)
+		before := a.style.rotation.rotateRect(rectFromBox(words[i-1].GetBbox()))
+		blanks = append(blanks, a.style.rotation.rotateRect(rectFromBox(words[i].GetBbox())).x0-before.x1)
 	}
 	return len(blanks) >= 2 && slices.Min(blanks) >= (1-slack)*slices.Max(blanks)
 }
@@ -162,5 +163,7 @@ func (a *aligner) isColumnOf(found []stretchedLabel, l stretchedLabel, lines []t
 // endsWithHyphen reports whether words end in the middle of one.
 func endsWithHyphen(words []*inkstreamv1.Word) bool {
 	text := words[len(words)-1].GetText()
-	return len(text) > 1 && (strings.HasSuffix(text, "-") || strings.HasSuffix(text, "\u2010") || strings.HasSuffix(text, "\u00ad"))
+	return len(text) > 1 && slices.ContainsFunc([]string{"-", "\u2010", "\u00ad"}, func(hyphen string) bool {
+		return strings.HasSuffix(text, hyphen)
+	})
 }

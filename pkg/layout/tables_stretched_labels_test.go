@@ -6,8 +6,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestStretchedLabels keeps labels whole that a narrow column sets justified, however wide their blanks are: lines drawn
-// whole, and word by word. Cells that wrap in a first column stay beside those of the second.
+// TestStretchedLabels keeps labels whole that a narrow column sets justified, however wide their blanks are, whether
+// their lines are drawn whole or word by word.
 func TestStretchedLabels(t *testing.T) {
 	t.Parallel()
 	// stretch sets words in a line from 50 to 150.

@@ -33,7 +33,8 @@ func TestFadedPrintIsNoOtherSide(t *testing.T) {
 		"faded print": {page.withoutColumns(7, 4), page, false},
 		"other side":  {page.withoutColumns(9, 7), page.withoutColumns(7, 4), true},
 	} {
-		r := reader{handle: h, img: tt.cleaned, ruled: &tt.given, below: 128, ruledBelow: 128, dpi: 150, toldDPI: 150, enlarge: 1}
+		r := reader{handle: h, img: tt.cleaned, ruled: &tt.given, below: 128, ruledBelow: 128,
+			dpi: 150, toldDPI: 150, enlarge: 1}
 		first, err := r.readImage(r.img, imageSteps{}, wholePage)
 		if err != nil {
 			t.Fatal(err)
