@@ -53,8 +53,8 @@ func partLineNumbers(page *inkstreamv1.Page) bool {
 	return parted
 }
 
-// CountsLines reports whether a block is a column of numbers that count the lines beside it, as in transcripts: no text
-// of the document.
+// CountsLines reports whether a block is a column of numbers that count the lines of the text next to it, as in
+// transcripts: no text of the document.
 func CountsLines(b *inkstreamv1.Block) bool {
 	last := 0
 	for i, line := range b.GetLines() {

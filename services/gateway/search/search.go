@@ -3,6 +3,7 @@ package search
 
 import (
 	"context"
+	"time"
 	"unicode/utf8"
 
 	"inkstream.dev/pkg/document"
@@ -68,6 +69,7 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 		if err != nil {
 			return nil, err
 		}
+		s.completeHit(ctx, q.Tenant, &h)
 		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
 			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
 			Highlights: toCharacterSpans(h.Snippet), Boxes: boxes,
@@ -75,6 +77,17 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 		})
 	}
 	return resp, nil
+}
+
+// completeHit tells of what document a hit is, where the index has its pages already, but not yet the document: the
+// job's record has it from the upload on.
+func (s *Service) completeHit(ctx context.Context, tenant string, h *index.Hit) {
+	if !h.CreateTime.IsZero() {
+		return
+	}
+	if rec, err := s.jobs.LoadRecord(ctx, jobview.Ref{Tenant: tenant, ID: job.ID(h.Job)}); err == nil {
+		h.Filename, h.CreateTime = rec.Filename, rec.CreateTime.Truncate(time.Microsecond) // as the index has it
+	}
 }
 
 // toCharacterSpans counts in characters what the index counts in bytes.
