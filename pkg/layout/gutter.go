@@ -277,7 +277,10 @@ func (c columnSplitter) areTablesSideBySide(left, right [][]segment) bool {
 		return 3*l.figures >= l.below && 3*r.figures >= r.below // else captions of pictures, with text below
 	}
 	isSame := func() bool { return l.text == r.text || l.behind == r.behind && min(l.cells, r.cells) > columns }
-	if !isSame() { // the headings of the tables
+	if !isSame() { // the headings of the tables stand below something else
+		if min(l.cells, r.cells) > columns { // those are the headings of one table, and its cells may be alike
+			return false
+		}
 		l, r = c.topLine(left, l.y+0.5*c.em), c.topLine(right, r.y+0.5*c.em)
 	}
 	return isSame() && min(l.cells, r.cells) >= columns && math.Abs(l.y-r.y) <= 0.3*c.em

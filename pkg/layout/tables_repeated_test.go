@@ -199,3 +199,16 @@ func TestBlanksOfNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestAlikeCellsInOneTable keeps a wide table whole, whose first row holds the same signs in both halves.
+func TestAlikeCellsInOneTable(t *testing.T) {
+	t.Parallel()
+	columns := []float64{50, 150, 210, 250, 300, 345}
+	page := pageOf(gridLines(100, columns, "Plan Basic Extra Larger Family Company", "Calls – ✓ – – ✓",
+		"Letters none – none ✓ ✓", "Boats none – 12 none ✓",
+		"Nets 12 12 none none –", "Sails 12 none ✓ none –", "Oars 12 ✓ ✓ – 12"))
+	ArrangePage(page)
+	if got := tablesOf(page); len(got) != 1 || got[0].GetColumns() != int32(len(columns)) {
+		t.Errorf("got %d tables, want one of %d columns: %q", len(got), len(columns), page.GetText())
+	}
+}
