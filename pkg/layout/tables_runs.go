@@ -101,9 +101,16 @@ func (r *tableRuns) isSpanningHead(k int, x0 float64) bool {
 }
 
 // continuesCell reports whether a row stands below a cell of a row above and within its column: text of a cell may take
-// many lines. Below the first cell other text may begin, but not in the middle of a sentence.
+// many lines. Below the first cell other text may begin, but not in the middle of a sentence, nor below the text that
+// only a blank parts from the row's number.
 func (r *tableRuns) continuesCell(above, row tableLine) bool {
 	const slack = 0.3 // ems
+	if first := &above.cells[0]; len(above.cells) > 1 && len(first.words) > 1 && isNumeric(first.words[0].GetText()) {
+		text := r.style.rotation.rotateRect(rectFromBox(first.words[1].GetBbox()))
+		if math.Abs(text.x0-row.x0) < slack*r.em {
+			return !row.several && row.x1 < above.cells[1].x0
+		}
+	}
 	for i := range above.cells {
 		if i == 0 && !startsLower(segmentsText(row.cells[:1])) {
 			continue
@@ -118,8 +125,9 @@ func (r *tableRuns) continuesCell(above, row tableLine) bool {
 // extendTail takes in rows after the last with text in several places that only go on with one of its cells:
 // they stand close under it, and within the table's bottom line if it has one.
 func (r *tableRuns) extendTail(end int, x0, x1 float64) int {
+	const few, most = 2, 12 // of any cell; of one that is known to go on
 	rows := r.rows
-	for k := end; k < min(end+2, len(rows)); k++ {
+	for k := end; k < min(end+most, len(rows)) && (k < end+few || r.continuesCell(rows[end-1], rows[k])); k++ {
 		if rows[k].several || rows[k].y0-rows[k-1].y1 > 0.8*r.em || r.across.hasBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
 			break
 		}

@@ -354,3 +354,37 @@ func TestLabelsWordsAndFigures(t *testing.T) {
 		t.Errorf("got %v, want a table of 11 rows and 3 columns:\n%s", tables, page.GetText())
 	}
 }
+
+// TestItemsOfManyLines keeps a table whole whose items take many lines, between lines that are drawn across below each,
+// and whose number stands close before their text.
+func TestItemsOfManyLines(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	var rulings []*inkstreamv1.Ruling
+	y := 100.0
+	row := func(text []string, cells ...string) {
+		lines = append(lines, at(50, y, 10, text[0]))
+		for i, cell := range cells {
+			lines = append(lines, at(240+60*float64(i), y, 10, cell))
+		}
+		for _, more := range text[1:] {
+			y += 12
+			lines = append(lines, at(58, y, 10, more))
+		}
+		y += 22
+		rulings = append(rulings, across(48, 400, y-7)...)
+	}
+	row([]string{"# Work"}, "Hours", "Rate", "Sum")
+	for i, n := range []int{1, 5, 3, 5, 2} {
+		text := []string{fmt.Sprint(i+1) + " Boat mended"}
+		for range n {
+			text = append(text, "The hull was tarred anew")
+		}
+		row(text, "12", "30.00", "360.00")
+	}
+	page := ruledPage(rulings, lines)
+	ArrangePage(page)
+	if got := tablesOf(page); len(got) != 1 || got[0].GetRows() != 6 {
+		t.Errorf("got %d tables, want one of 6 rows: %q", len(got), page.GetText())
+	}
+}

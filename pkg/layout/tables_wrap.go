@@ -91,7 +91,7 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 // findRuledDistance is findRowDistance for rows that are parted by lines: between those, the lines of the row's text
 // stand close, with no figures one below the other but in the first column, where the two ends of a range may stand.
 func (w wrappedRows) findRuledDistance(rows [][]tableCell, area rect) float64 {
-	const fewest, least, near, mostLines = 4, 0.3, 0.7, 3 // lines across; ems; lines of a row
+	const fewest, least, near, mostLines = 4, 0.3, 0.7, 8 // lines across; ems; lines of a row
 	across, within := math.Inf(1), 0.0                    // the least room where a line runs, the most where none does
 	ruled, lines, longest := 0, 1, 1
 	for i := 1; i < len(rows); i++ {
