@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -163,7 +162,6 @@ func (a *aligner) isColumnOf(found []stretchedLabel, l stretchedLabel, lines []t
 // endsWithHyphen reports whether words end in the middle of one.
 func endsWithHyphen(words []*inkstreamv1.Word) bool {
 	text := words[len(words)-1].GetText()
-	return len(text) > 1 && slices.ContainsFunc([]string{"-", "\u2010", "\u00ad"}, func(hyphen string) bool {
-		return strings.HasSuffix(text, hyphen)
-	})
+	hyphen := trailingHyphenLength(text)
+	return hyphen > 0 && hyphen < len(text)
 }
