@@ -33,7 +33,7 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 				open = nil
 				continue
 			}
-			if b.Words == 0 || b.Flags&FlagTurned != 0 {
+			if b.Words == 0 || b.Flags&(FlagTurned|FlagLineNumbers) != 0 {
 				continue
 			}
 			if open != nil && kind == layout.Paragraph {

@@ -562,10 +562,20 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestLineNumbersAreLeftOut leaves the numbers that count the lines of a page out of its Markdown and its passages.
+// TestLineNumbersAreLeftOut leaves the numbers that count the lines of a page out of its Markdown and its passages,
+// and goes on with a sentence past them.
 func TestLineNumbersAreLeftOut(t *testing.T) {
 	t.Parallel()
 	numbers := text(layout.Paragraph, 40, 100, 10, 1, "11", "12", "13", "14", "15", "16", "17")
+	open := text(layout.Paragraph, 72, 100, 10, 1, "the harbour was closed for the whole of that winter, as")
+	rest := text(layout.Paragraph, 72, 100, 10, 1, "the ice had not gone.")
+	first, second := page(1, open), page(2, proto.Clone(numbers).(*inkstreamv1.Block), rest)
+	plan := planned(t, nil, first, second)
+	plan.ApplyTo(first)
+	plan.ApplyTo(second)
+	if got, want := markdown(t, plan, first, second), "for the whole of that winter, as the ice"; !strings.Contains(got, want) {
+		t.Errorf("got the Markdown %q, want the sentence to go on past the numbers of the next page", got)
+	}
 	pg := page(1, numbers, prose(100))
 	if got := markdown(t, nil, pg); strings.Contains(got, "1") || got == "" {
 		t.Errorf("got the Markdown %q, want the text alone", got)

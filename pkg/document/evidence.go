@@ -55,29 +55,30 @@ type Flags uint32
 
 // The facts.
 const (
-	FlagBold       Flags = 1 << iota // all of it
-	FlagCaps                         // no small letters
-	FlagSentence                     // ends as a sentence does
-	FlagStop                         // ends with a stop, comma or the like
-	FlagHyphen                       // ends with a hyphen
-	FlagLower                        // begins with a small letter
-	FlagFull                         // its last line reaches the right edge of the block
-	FlagRecognised                   // recognised in an image
-	FlagLeader                       // has a row of dots, or a line to write on
-	FlagLetters                      // has two letters or more in a row
-	FlagUnspaced                     // ends in a script without blanks
-	FlagCentred                      // stands in the middle of the page
-	FlagItalic                       // all of it
-	FlagTurned                       // not upright
-	FlagNumber                       // ends with a number
-	FlagSign                         // begins with a sign: a bullet, a dash
-	FlagLong                         // longer than headings are
-	FlagQuote                        // stands in quotation marks
-	FlagInitial                      // a capital alone, with which the text below begins
-	FlagPrice                        // one line that ends with a figure that stands apart, as a price does
-	FlagMidColumn                    // one line in the middle of the block above or below it, which is wider
-	FlagDoubtful                     // recognised, and hardly a letter for sure: a drawing, a signature or a stamp rather than text
-	FlagFigures                      // more figures than letters, and longer than a year: a telephone number, an account
+	FlagBold        Flags = 1 << iota // all of it
+	FlagCaps                          // no small letters
+	FlagSentence                      // ends as a sentence does
+	FlagStop                          // ends with a stop, comma or the like
+	FlagHyphen                        // ends with a hyphen
+	FlagLower                         // begins with a small letter
+	FlagFull                          // its last line reaches the right edge of the block
+	FlagRecognised                    // recognised in an image
+	FlagLeader                        // has a row of dots, or a line to write on
+	FlagLetters                       // has two letters or more in a row
+	FlagUnspaced                      // ends in a script without blanks
+	FlagCentred                       // stands in the middle of the page
+	FlagItalic                        // all of it
+	FlagTurned                        // not upright
+	FlagNumber                        // ends with a number
+	FlagSign                          // begins with a sign: a bullet, a dash
+	FlagLong                          // longer than headings are
+	FlagQuote                         // stands in quotation marks
+	FlagInitial                       // a capital alone, with which the text below begins
+	FlagPrice                         // one line that ends with a figure that stands apart, as a price does
+	FlagMidColumn                     // one line in the middle of the block above or below it, which is wider
+	FlagDoubtful                      // recognised, and hardly a letter for sure: a drawing, a signature or a stamp rather than text
+	FlagFigures                       // more figures than letters, and longer than a year: a telephone number, an account
+	FlagLineNumbers                   // counts the lines of the text next to it
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -233,6 +234,9 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	defer o.observeTableHeader(out, b.GetTable())
 	if box := b.GetBbox(); len(box) == 4 {
 		out.Box = [4]float32(box)
+	}
+	if layout.CountsLines(b) {
+		out.Flags |= FlagLineNumbers
 	}
 	sizes := map[int]int{}
 	bold, letters, lower, upper, recognised := true, 0, 0, 0, false

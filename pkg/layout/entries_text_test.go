@@ -69,62 +69,50 @@ func TestBulletsWithoutBlank(t *testing.T) {
 	}
 }
 
-// TestAnswersGoOnAtTheMargin keeps an item whole that goes on left of its marker, where the next word has no room in
-// the line above.
-func TestAnswersGoOnAtTheMargin(t *testing.T) {
+// TestEntriesGoOn keeps entries whole whose lines go on left of a marker or hang, though one of their lines ends early
+// or the next word has no room in it.
+func TestEntriesGoOn(t *testing.T) {
 	t.Parallel()
-	var lines []*inkstreamv1.Line
-	for i := range 4 {
-		y := 72 + 36*float64(i)
-		lines = append(lines, at(98, y, 10, "A. "+harbourLine[:47]),
-			at(72, y+12, 10, "boats, while the final movement is independent."),
-			at(72, y+24, 10, "Notwithstanding the weather they left."))
-	}
-	page := pageOf(lines)
-	ArrangePage(page)
-	if got := linesOfBlocks(page); len(got) != 4 {
-		t.Errorf("got blocks of %v lines, want four:\n%s", got, page.GetText())
-	}
-}
-
-// TestHangingTextGoesOn keeps an entry whole whose lines hang, though one of them ends early.
-func TestHangingTextGoesOn(t *testing.T) {
-	t.Parallel()
-	var lines []*inkstreamv1.Line
-	for i := range 6 {
-		y := 72 + 36*float64(i)
-		second := "the ice was gone, and no boat had come since the.."
-		if i == 2 {
-			second = "the ice was gone, and no boat had come."
+	for _, tt := range []struct {
+		name          string
+		indent        [2]float64 // of an entry's first line and of the others
+		lines, others [3]string  // of the entries; of the one that is different
+		different     int        // that one
+		entries       int
+	}{
+		{
+			"answers, where the next word has no room", [2]float64{26, 0},
+			[3]string{"A. " + harbourLine[:47], "boats, while the final movement is independent.", "Notwithstanding the weather they left."},
+			[3]string{}, -1, 4,
+		},
+		{
+			"questions, where no sentence ends", [2]float64{26, 0},
+			[3]string{"Q. " + harbourLine[:47], "boats, while the final movement was by",
+				"then, the movement of the weather, they left so now."},
+			[3]string{"Q. the harbour against 1863 was by", "Dunmore, where the ice had been.",
+				"then, the movement of the weather, they left so now."}, 4, 5,
+		},
+		{
+			"hanging text, of which a line ends early", [2]float64{0, 12},
+			[3]string{harbourLine, "the ice was gone, and no boat had come since the..", "Tide and wind were fair."},
+			[3]string{harbourLine, "the ice was gone, and no boat had come.", "Tide and wind were fair."}, 2, 6,
+		},
+	} {
+		var lines []*inkstreamv1.Line
+		for i := range tt.entries {
+			texts := tt.lines
+			if i == tt.different {
+				texts = tt.others
+			}
+			for k, text := range texts {
+				lines = append(lines, at(72+tt.indent[min(k, 1)], 72+36*float64(i)+12*float64(k), 10, text))
+			}
 		}
-		lines = append(lines, at(72, y, 10, harbourLine), at(84, y+12, 10, second),
-			at(84, y+24, 10, "Tide and wind were fair."))
-	}
-	page := pageOf(lines)
-	ArrangePage(page)
-	if got := linesOfBlocks(page); len(got) != 6 {
-		t.Errorf("got blocks of %v lines, want six:\n%s", got, page.GetText())
-	}
-}
-
-// TestAnswersWithoutSentence keeps a question whole that goes on left of its marker though the line above has room, as
-// no sentence ends there and other questions go on so.
-func TestAnswersWithoutSentence(t *testing.T) {
-	t.Parallel()
-	var lines []*inkstreamv1.Line
-	for i := range 5 {
-		y := 72 + 36*float64(i)
-		first, second := "Q. "+harbourLine[:47], "boats, while the final movement was by"
-		if i == 4 {
-			first, second = "Q. the harbour against 1863 was by", "Dunmore, where the ice had been."
+		page := pageOf(lines)
+		ArrangePage(page)
+		if got := linesOfBlocks(page); len(got) != tt.entries {
+			t.Errorf("%s: got blocks of %v lines, want %d blocks:\n%s", tt.name, got, tt.entries, page.GetText())
 		}
-		lines = append(lines, at(98, y, 10, first), at(72, y+12, 10, second),
-			at(72, y+24, 10, "then, the movement of the weather, they left so now."))
-	}
-	page := pageOf(lines)
-	ArrangePage(page)
-	if got := linesOfBlocks(page); len(got) != 5 {
-		t.Errorf("got blocks of %v lines, want five:\n%s", got, page.GetText())
 	}
 }
 

@@ -137,8 +137,8 @@ func (a *aligner) isColumnOf(found []stretchedLabel, l stretchedLabel, lines []t
 	others, alike := 0, 0
 	for _, o := range found {
 		stretched[o.line] = true
-		if cells := lines[o.line].cells; o.line != l.line && o.end <= len(cells) && math.Abs(o.edge-l.edge) < maxEdgeOffset {
-			if others++; math.Abs(cells[o.end-1].x0-start) < edge*a.em {
+		if o.line != l.line && math.Abs(o.edge-l.edge) < maxEdgeOffset {
+			if others++; math.Abs(lines[o.line].cells[o.end-1].x0-start) < edge*a.em {
 				alike++
 			}
 		}

@@ -64,12 +64,12 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 		return nil, err
 	}
 	resp := &inkstreamv1.SearchResponse{NextPageToken: found.NextCursor}
+	s.completeHits(ctx, q.Tenant, found.Hits)
 	for _, h := range found.Hits {
 		boxes, err := s.findHitBoxes(ctx, q.Tenant, h, matcher)
 		if err != nil {
 			return nil, err
 		}
-		s.completeHit(ctx, q.Tenant, &h)
 		resp.Hits = append(resp.Hits, &inkstreamv1.SearchHit{
 			Job: h.Job, Filename: h.Filename, Page: int32(h.Page), Score: h.Score, Snippet: h.Snippet.Text,
 			Highlights: toCharacterSpans(h.Snippet), Boxes: boxes,
@@ -79,14 +79,23 @@ func (s *Service) Search(ctx context.Context, req *inkstreamv1.SearchRequest) (*
 	return resp, nil
 }
 
-// completeHit tells of what document a hit is, where the index has its pages already, but not yet the document: the
-// job's record has it from the upload on.
-func (s *Service) completeHit(ctx context.Context, tenant string, h *index.Hit) {
-	if !h.CreateTime.IsZero() {
-		return
-	}
-	if rec, err := s.jobs.LoadRecord(ctx, jobview.Ref{Tenant: tenant, ID: job.ID(h.Job)}); err == nil {
-		h.Filename, h.CreateTime = rec.Filename, rec.CreateTime.Truncate(time.Microsecond) // as the index has it
+// completeHits tells of what documents hits are, where the index has their pages already, but not yet the documents:
+// the jobs' records have it from the upload on.
+func (s *Service) completeHits(ctx context.Context, tenant string, hits []index.Hit) {
+	records := map[string]*job.Record{} // nil of jobs that are gone
+	for i := range hits {
+		h := &hits[i]
+		if !h.CreateTime.IsZero() {
+			continue
+		}
+		rec, known := records[h.Job]
+		if !known {
+			rec, _ = s.jobs.LoadRecord(ctx, jobview.Ref{Tenant: tenant, ID: job.ID(h.Job)}) // the hit is one without it too
+			records[h.Job] = rec
+		}
+		if rec != nil {
+			h.Filename, h.CreateTime = rec.Filename, rec.CreateTime.Truncate(time.Microsecond) // as the index has it
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func addBullets(text *pdfium.Text, discs []pdfium.Rect, unit float64) {
 	if len(discs) < fewest || len(text.Chars) == 0 || unit <= 0 {
 		return
 	}
-	bullets := findNeighbours(text, discs)
+	bullets := findNeighbours(text, discs, unit)
 	bullets = slices.DeleteFunc(bullets, func(d disc) bool { return !d.isBullet(text, unit) })
 	slices.SortFunc(bullets, func(a, b disc) int {
 		return cmp.Or(cmp.Compare(math.Round(a.Left*unit/near), math.Round(b.Left*unit/near)),
@@ -52,7 +52,7 @@ func stepsDown(column []disc) int {
 }
 
 // findNeighbours returns the discs with the characters that are next to them on their lines.
-func findNeighbours(text *pdfium.Text, discs []pdfium.Rect) []disc {
+func findNeighbours(text *pdfium.Text, discs []pdfium.Rect, unit float64) []disc {
 	const bucket = 8.0
 	out := make([]disc, len(discs))
 	at := map[int][]int{}
@@ -66,23 +66,22 @@ func findNeighbours(text *pdfium.Text, discs []pdfium.Rect) []disc {
 		if c.Generated || c.Box.IsEmpty() || !c.Box.IsFinite() || c.Rune == ' ' {
 			continue
 		}
-		size := text.Runs[c.Run].Size
+		size := text.Runs[c.Run].Size / unit
 		y := (c.Box.Bottom + c.Box.Top) / 2
 		first, last := math.Floor((y-size)/bucket), math.Floor((y+size)/bucket)
 		for b := first; b <= last && b < first+64; b++ {
 			for _, k := range at[int(b)] {
-				out[k].addNeighbour(text, i)
+				out[k].addNeighbour(text, i, size)
 			}
 		}
 	}
 	return out
 }
 
-// addNeighbour keeps a character that is nearer than the one that was, if it is on the disc's line.
-func (d *disc) addNeighbour(text *pdfium.Text, i int) {
+// addNeighbour keeps a character of type of a size that is nearer than the one that was, if it is on the disc's line.
+func (d *disc) addNeighbour(text *pdfium.Text, i int, size float64) {
 	box := text.Chars[i].Box
 	middle := (d.Bottom + d.Top) / 2
-	size := text.Runs[text.Chars[i].Run].Size
 	if middle < box.Bottom-0.5*size || middle > box.Top+0.5*size {
 		return
 	}
