@@ -127,6 +127,9 @@ func ObservePage(p *inkstreamv1.Page) *Evidence {
 	}
 	for i, b := range p.GetBlocks() {
 		o.observeBlock(&e.Blocks[i], b)
+		if layout.CountsLines(b) {
+			e.Blocks[i].Flags |= FlagLineNumbers
+		}
 	}
 	o.addTableSizes()
 	for i := 1; i < len(p.GetBlocks()); i++ {
@@ -234,9 +237,6 @@ func (o *observer) observeBlock(out *BlockEvidence, b *inkstreamv1.Block) {
 	defer o.observeTableHeader(out, b.GetTable())
 	if box := b.GetBbox(); len(box) == 4 {
 		out.Box = [4]float32(box)
-	}
-	if layout.CountsLines(b) {
-		out.Flags |= FlagLineNumbers
 	}
 	sizes := map[int]int{}
 	bold, letters, lower, upper, recognised := true, 0, 0, 0, false

@@ -344,7 +344,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
 			step > 2*p.pitch || step < -0.5*p.em
 	}
-	if step > p.maxStep(i) || step < -0.5*p.em || p.changesStyle(i) || p.beginsParagraph(i) {
+	if step > p.maxStep(i) && !runsOnEvenly(p.shapes, i, p.right, p.em) || step < -0.5*p.em || p.changesStyle(i) || p.beginsParagraph(i) {
 		return true
 	}
 	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {
@@ -359,9 +359,11 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 // beginsParagraph reports whether a paragraph begins with line i: by the room above it, by where the line above ends,
 // by its own indent or lack of one, by bold type, or where a contract is signed.
 func (p *textColumn) beginsParagraph(i int) bool {
+	const edge = 0.3 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
+	goesOn := p.right-prev.x1 < edge*p.em && !prev.endsSentence // an entry hardly ends so
 	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
-		p.hangs && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
+		p.hangs && !goesOn && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
 		cur.writtenOn && !prev.writtenOn && prev.endsSentence
 }
 

@@ -36,6 +36,22 @@ func (p *textColumn) endsParagraph(i int) bool {
 	return prev.endsSentence && max(a.math, b.math) == 0 && p.countSteps(step) > 1
 }
 
+// runsOnEvenly reports whether line i goes on with a full line above it that ends no sentence, and the next line, or
+// the line above that, stands as far from its neighbour: text among notes or entries whose lines stand closer.
+func runsOnEvenly(shapes []lineShape, i int, right, em float64) bool {
+	const widest, edge, larger = 2.2, 0.3, 1.03 // ems, ems, times
+	prev, cur := shapes[i-1], shapes[i]
+	step := cur.baseline - prev.baseline
+	if step > widest*em || right-prev.x1 > edge*em || prev.endsSentence || cur.marker != "" || cur.section != "" ||
+		max(prev.style.size, cur.style.size) > larger*min(prev.style.size, cur.style.size) {
+		return false
+	}
+	isAlike := func(k int) bool {
+		return k > 0 && k < len(shapes) && math.Abs(shapes[k].baseline-shapes[k-1].baseline-step) <= lineSlack*step
+	}
+	return isAlike(i-1) || isAlike(i+1)
+}
+
 // tightenPitch makes the pitch that of lines of which one certainly goes on with the other, where most lines stand
 // farther apart, as entries of a line or two do: the first is full and ends no sentence, the next begins with a small
 // letter.

@@ -309,3 +309,26 @@ func TestItemsDoNotMakeParagraphsHang(t *testing.T) {
 		t.Errorf("got %d blocks, want 5:\n%s", len(page.Blocks), page.Text)
 	}
 }
+
+// TestTextBelowCloseNotes keeps a paragraph whole below notes whose lines stand closer than its own, though lines that
+// begin at the edge and at an indent look like entries that hang.
+func TestTextBelowCloseNotes(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of the winter and"
+	var lines []*inkstreamv1.Line
+	for i := range 8 {
+		lines = append(lines, at(82, 72+11*float64(i), 10, "No. a long note of the year"))
+	}
+	for i := range 5 {
+		x, text := 72.0, full
+		if i == 0 {
+			x, text = 82, full[2:]
+		}
+		lines = append(lines, at(x, 165+17*float64(i), 10, text))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if last := page.Blocks[len(page.Blocks)-1]; len(last.GetLines()) != 5 {
+		t.Errorf("got %d lines in the last block, want 5:\n%s", len(last.GetLines()), page.Text)
+	}
+}
