@@ -10,12 +10,16 @@ import (
 func TestLigatureOfArabic(t *testing.T) {
 	t.Parallel()
 	one, two := Rect{Left: 10, Right: 20, Top: 12}, Rect{Left: 5, Right: 9, Top: 12}
+	left, right := Rect{Left: 10, Right: 15, Top: 12}, Rect{Left: 15, Right: 20, Top: 12} // halves of one
 	for _, tt := range []struct {
 		name    string
 		letters string
 		boxes   []Rect
 		want    string
 	}{
+		{"a ligature that was turned, its box parted", "خال", []Rect{two, left, right}, "خلا"},
+		{"a ligature in order, its box parted", "لا", []Rect{left, right}, "لا"},
+		{"letters of one size in order", "بب", []Rect{right, left}, "بب"},
 		{"a ligature that was turned", "خال", []Rect{two, one, one}, "خلا"},
 		{"a ligature in order", "لا", []Rect{one, one}, "لا"},
 		{"letters of any ligature that were turned", "حرش", []Rect{two, one, one}, "حشر"},

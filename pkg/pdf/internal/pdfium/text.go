@@ -201,8 +201,8 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 const lam = 'ل'
 
 // turnLigature puts the letters of a ligature that runs from right to left in order, the last of which came in just now.
-// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box, and a letter
-// and its marks that are one text object. Lam and alef are known whatever order the file has them in: no font joins an alef
+// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share or part its box, and a
+// letter and its marks that are one text object. Lam and alef are known whatever order the file has them in: no font joins an alef
 // to a lam after it.
 func (r *textReader) turnLigature() {
 	last := len(r.out.Chars) - 1
@@ -211,7 +211,9 @@ func (r *textReader) turnLigature() {
 	if c.Rune < firstOfHebrew || c.Box == (Rect{}) || !runsRightToLeft(c.Rune) && !isMark(c.Rune) {
 		return
 	}
-	first := r.skipBack(last, func(d *Char) bool { return d.Box == c.Box && (runsRightToLeft(d.Rune) || isMark(d.Rune)) })
+	first := r.skipBack(last, func(d *Char) bool {
+		return (d.Box == c.Box || d.Box.isPartBefore(c.Box)) && (runsRightToLeft(d.Rune) || isMark(d.Rune))
+	})
 	marks := r.skipBack(last, func(d *Char) bool { return isMark(d.Rune) })
 	if runsRightToLeft(c.Rune) && (marks == 0 || r.out.Chars[marks-1].Run != c.Run) { // the object begins with them
 		first = min(first, marks)
@@ -224,6 +226,12 @@ func (r *textReader) turnLigature() {
 	for k := last; k > first; k-- {
 		r.out.Chars[k].Rune, r.out.Chars[k-1].Rune = r.out.Chars[k-1].Rune, r.out.Chars[k].Rune
 	}
+}
+
+// isPartBefore reports whether a box is a part of a glyph's that was parted evenly among its letters, left of the part o.
+func (r Rect) isPartBefore(o Rect) bool {
+	const exact = 1e-3 // points
+	return r.Top == o.Top && r.Bottom == o.Bottom && r.Right <= o.Left+exact && math.Abs(r.Right-r.Left-o.Right+o.Left) < exact
 }
 
 // skipBack returns the first of the characters before one that belong to it, in its text object.
