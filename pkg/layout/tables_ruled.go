@@ -116,7 +116,9 @@ type lattice struct {
 
 // newLattice makes the grid of lines that cross one another; nil if they make none.
 func newLattice(m rulingSet) *lattice {
-	g := &lattice{xs: mergeEdges(m.down), ys: mergeEdges(m.across)}
+	g := &lattice{ys: mergeEdges(m.across)}
+	m.down = joinShiftedEdges(m.down, g.ys)
+	g.xs = mergeEdges(m.down)
 	g.addOpenSides(m)
 	rows, columns := len(g.ys)-1, len(g.xs)-1
 	if rows < 1 || columns < 1 || rows*columns < 2 || rows*columns > maxGridCells {
@@ -131,6 +133,40 @@ func newLattice(m rulingSet) *lattice {
 		}
 	}
 	return g
+}
+
+// joinShiftedEdges moves lines that stand for one edge of a column to one place: rows that were each drawn as boxes of
+// their own need not have them at the same. Two edges are one where they are too near for text between them, and no row
+// has both. The rows are parted at ys.
+func joinShiftedEdges(down []ruling, ys []float64) []ruling {
+	const nearest = 7.0 // points
+	xs := mergeEdges(down)
+	moved := false
+	for k := 1; k < len(xs); k++ {
+		left, right := xs[k-1], xs[k]
+		if right-left >= nearest || len(ys) < 3 || haveRowInCommon(down, left, right, ys) {
+			continue
+		}
+		if !moved {
+			down, moved = slices.Clone(down), true
+		}
+		for i := range down {
+			if math.Abs(down[i].at-left) <= maxEdgeOffset {
+				down[i].at = right
+			}
+		}
+	}
+	return down
+}
+
+// haveRowInCommon reports whether lines run along one row at both of two places.
+func haveRowInCommon(down []ruling, left, right float64, ys []float64) bool {
+	for i := 1; i < len(ys); i++ {
+		if coversStretch(down, left, ys[i-1], ys[i]) && coversStretch(down, right, ys[i-1], ys[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // addOpenSides adds the sides of a table that has none drawn: lines that reach well beyond the outermost ones at

@@ -557,3 +557,21 @@ func TestHostileRulings(t *testing.T) {
 		}
 	}
 }
+
+// TestShiftedBoxesAreOneColumn takes boxes for one column that rows have at places a little apart.
+func TestShiftedBoxesAreOneColumn(t *testing.T) {
+	t.Parallel()
+	var rulings []*inkstreamv1.Ruling
+	var lines []*inkstreamv1.Line
+	for i := range 4 {
+		x, y := 300+5*float64(i%2), 100+20*float64(i)
+		rulings = append(rulings, latticeOf([]float64{x, x + 22, 400}, []float64{y, y + 20})...)
+		lines = append(lines, at(x+8, y+5, 10, fmt.Sprint(i+1)), at(350, y+5, 10, fmt.Sprintf("%d.75", 10*i)))
+	}
+	page := ruledPage(rulings, lines)
+	ArrangePage(page)
+	want := "0: 0=1 1=0.75\n1: 0=2 1=10.75\n2: 0=3 1=20.75\n3: 0=4 1=30.75"
+	if tables := tablesOf(page); len(tables) != 1 || tableOf(tables[0]) != want {
+		t.Errorf("got %v in\n%s\nwant\n%s", tables, page.GetText(), want)
+	}
+}
