@@ -24,7 +24,13 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 	for i := 0; i < len(slabs); {
 		end := i
 		gutters := innerSpans(slabs[i].freeSpans)
-		if len(gutters) == 0 || m.beginsOneColumn(slabs[i:]) { // plain lines, up to the next slab that has columns
+		if n := m.countInOneColumn(slabs[i:]); n > 0 {
+			end = i + n
+			gutters = innerSpans(slabs[end].freeSpans)
+			for _, slab := range slabs[i:end] {
+				gutters = intersectSpans(gutters, slab.freeSpans, m.em)
+			}
+		} else if len(gutters) == 0 || m.beginsOneColumn(slabs[i:]) { // plain lines, up to the next slab that has columns
 			for end = i + 1; end < len(slabs) && len(innerSpans(slabs[end].freeSpans)) == 0; end++ {
 			}
 			keep := end
@@ -57,6 +63,43 @@ func (m *bandMerger) beginsOneColumn(slabs []pageBand) bool {
 	}
 	own, next := slabs[0].freeSpans, innerSpans(slabs[1].freeSpans)
 	return len(intersectSpans(innerSpans(own), next, m.em)) == 0 && len(intersectSpans(own, next, m.em)) > 0
+}
+
+// countInOneColumn returns how many of the first slabs stand in one of the columns that begin below them, as a table
+// does at the head of a column next to a picture: the gutter of those columns runs on where the gutters of the first
+// slab have ended. It returns 0 if they do not.
+func (m *bandMerger) countInOneColumn(slabs []pageBand) int {
+	const most, fewest = 24, 3 // slabs looked at; those in which the gutter runs on
+	own, free := innerSpans(slabs[0].freeSpans), slabs[0].freeSpans
+	if len(own) == 0 {
+		return 0
+	}
+	var gutters []span
+	n, beyond := 0, 0
+	for i := 1; i < min(most, len(slabs)); i++ {
+		if slabs[i].y0-slabs[i-1].y1 > maxLastColumnDistance*m.em {
+			return 0
+		}
+		next, inner := slabs[i].freeSpans, innerSpans(slabs[i].freeSpans)
+		own = intersectSpans(own, next, m.em)
+		if n == 0 {
+			if gutters = intersectSpans(inner, outerSpans(free), m.em); len(gutters) > 0 {
+				n = i
+			}
+			free = intersectSpans(free, next, m.em)
+			continue
+		}
+		if gutters = intersectSpans(gutters, next, m.em); len(gutters) == 0 {
+			return 0
+		}
+		if len(own) == 0 && len(intersectSpans(gutters, inner, m.em)) > 0 && hasTextBeyond(slabs[i], gutters[0].from) {
+			beyond++
+		}
+		if beyond == fewest {
+			return n
+		}
+	}
+	return 0
 }
 
 // findColumnHead returns from which slab on, of those from first to before end, the slabs belong to the columns that
@@ -199,6 +242,13 @@ func areColumnNumbers(slab pageBand, at int) bool {
 // reachesBeyond reports whether text of a slab ends right of a place.
 func reachesBeyond(slab pageBand, x float64) bool {
 	return slices.ContainsFunc(slab.segments, func(s segment) bool { return s.x1 > x })
+}
+
+// hasTextBeyond reports whether a slab has text right of a place that is no figure.
+func hasTextBeyond(slab pageBand, x float64) bool {
+	return slices.ContainsFunc(slab.segments, func(s segment) bool {
+		return s.x0 > x && !isNumeric(segmentsText([]segment{s}))
+	})
 }
 
 // isPageNumber reports whether a segment is nothing but a page number.

@@ -27,7 +27,8 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 		case len(own) > 0:
 			limit = 2.5
 		}
-		if gap > max(limit*m.em, 1.3*leading) {
+		if gap > max(limit*m.em, 1.3*leading) && (gap > maxColumnGap*m.em || !m.headColumns(slabs[first:end], slabs[end:], left) &&
+			(len(own) > 0 || !m.goesOnInColumn(slabs[first:end], slabs[end:], left))) {
 			break
 		}
 		*gutters = left
@@ -37,6 +38,93 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 		return end - 1
 	}
 	return m.findTableHead(slabs, first, end)
+}
+
+// headColumns reports whether the first slabs of columns are headings at the heads of all of them, with a picture below:
+// the first line of each begins where the text of its column does, and the gutters go on through that.
+func (m *bandMerger) headColumns(heads, below []pageBand, gutters []span) bool {
+	const mostRows, most, near = 3, 24, 0.3 // rows of the heads; slabs looked at; ems
+	inner := innerSpans(gutters)
+	if len(inner) == 0 || len(heads) > mostRows || len(innerSpans(heads[0].freeSpans)) != len(inner) ||
+		!m.pictures.haveOneIn(heads[len(heads)-1].y1, below[0].y0) {
+		return false
+	}
+	// columnEdges returns where the text of each column begins in the slabs from the first on that keep the gutters.
+	columnEdges := func(slabs []pageBand) []float64 {
+		edges := slices.Repeat([]float64{math.Inf(1)}, len(inner)+1)
+		for _, slab := range slabs {
+			if len(intersectSpans(inner, slab.freeSpans, m.em)) < len(inner) {
+				break
+			}
+			for _, s := range slab.segments {
+				k := 0
+				for k < len(inner) && s.x0 >= inner[k].to-1 {
+					k++
+				}
+				edges[k] = min(edges[k], s.x0)
+			}
+		}
+		return edges
+	}
+	of, text := columnEdges(heads), columnEdges(below[:min(most, len(below))])
+	for k := range of {
+		if math.IsInf(of[k], 1) || !(math.Abs(of[k]-text[k]) < near*m.em) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxColumnGap is how much room, in ems, there may be within a column that goes on when the others have ended.
+const maxColumnGap = 8.0
+
+// goesOnInColumn reports whether what stands below columns, with room above it, is the rest of the column left of their
+// last gutter, which a heading parts or a formula: it keeps clear of the column on the right, and some of its lines, or
+// of those above since the column on the right has ended, are as wide as that column.
+func (m *bandMerger) goesOnInColumn(columns, below []pageBand, gutters []span) bool {
+	const fewest, narrowest, slack, most = 3, 8.0, 0.3, 64 // lines as wide as the column; ems; slabs looked at
+	columns = columns[max(0, len(columns)-most):]
+	inner := innerSpans(gutters)
+	if len(inner) == 0 {
+		return false
+	}
+	edge := inner[len(inner)-1].from + 1
+	column := span{math.Inf(1), math.Inf(-1)}
+	wide := 0
+	count := func(slab pageBand) {
+		x0, x1 := slab.leftEdge(), slab.rightEdge()
+		if math.Abs(x0-column.from) < slack*m.em && math.Abs(x1-column.to) < slack*m.em {
+			wide++
+		}
+	}
+	for _, slab := range columns {
+		for _, s := range slab.segments {
+			if s.x1 <= edge {
+				column = span{min(column.from, s.x0), max(column.to, s.x1)}
+			}
+		}
+	}
+	if len(inner) > 1 {
+		column.from = inner[len(inner)-2].to
+	}
+	if column.to-column.from < narrowest*m.em {
+		return false
+	}
+	for i := len(columns) - 1; i >= 0 && columns[i].rightEdge() <= edge; i-- {
+		count(columns[i])
+	}
+	if below[0].rightEdge() > edge {
+		return false
+	}
+	last := below[0].y0
+	for _, slab := range below {
+		if wide >= fewest || slab.rightEdge() > edge || slab.y0-last > maxColumnGap*m.em {
+			break
+		}
+		count(slab)
+		last = slab.y1
+	}
+	return wide >= fewest
 }
 
 // beginsWiderColumns reports whether the second of the slabs begins columns with a gutter that is many times as wide

@@ -131,3 +131,51 @@ func TestLineNumbers(t *testing.T) {
 		t.Errorf("got blocks of %v lines, want the numbers and the text:\n%s", got, page.GetText())
 	}
 }
+
+// TestBoldLinesThatFillTheirColumn keeps bold words with the text of their entry where the next word had no room in their
+// line, in a column in which other entries' words stand before their text.
+func TestBoldLinesThatFillTheirColumn(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 12 {
+		y := 72 + 36*float64(i)
+		words, rest := "HOUSE to let from", "the first of May, with two rooms"
+		if i%2 == 0 {
+			words, rest = "SPACIOUS GARDEN HOUSE", "extraordinarily well kept, with a"
+		}
+		line := at(72, y, 10, words)
+		if set(1, line); i%2 == 0 {
+			set(2, line)
+		} else {
+			set(2, &inkstreamv1.Line{Words: line.Words[:1]})
+		}
+		lines = append(lines, line, set(1, at(72, y+12, 10, rest))[0], set(1, at(72, y+24, 10, "view of the sea."))[0])
+	}
+	page := pageOf(lines)
+	page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold", Weight: 700}}
+	ArrangePage(page)
+	for _, n := range linesOfBlocks(page) {
+		if n != 3 {
+			t.Fatalf("got blocks of %v lines, want 3 each", linesOfBlocks(page))
+		}
+	}
+}
+
+// TestHangingEntriesWithLongWords lets entries hang in a column in which a word is as wide as half of it.
+func TestHangingEntriesWithLongWords(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for i := range 8 {
+		y := 72 + 24*float64(i)
+		second := "shopkeeper."
+		if i == 3 {
+			second = "extraordinarily"
+		}
+		lines = append(lines, at(72, y, 10, "9.30 The voyage of the old ship"), at(90, y+12, 10, second))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if got := linesOfBlocks(page); len(got) != 8 {
+		t.Errorf("got blocks of %v lines, want 8 of 2", got)
+	}
+}

@@ -144,6 +144,7 @@ func isRepeatedSign(segments []segment) bool {
 // the gutter, it is one.
 func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 	const few, fewestBlanks, wider, part = 5, 6, 1.2, 10 // lines, blanks, times as wide as a blank, and of how many rows one is run over
+	const narrow = 1.0                                   // ems: as wide as the blank behind a sentence of a lone line may be
 	byOrder := make(map[int]segment, len(left)+len(right))
 	for _, s := range slices.Concat(left, right) {
 		byOrder[s.order] = s
@@ -159,6 +160,9 @@ func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 		default:
 			blanks = append(blanks, s.x0-before.x1)
 		}
+	}
+	if lines > 0 && min(len(left), len(right)) == 1 && gutter.to-gutter.from < narrow*em {
+		return true
 	}
 	if lines == 0 || lines > few || len(blanks) < fewestBlanks || gutter.to-gutter.from >= wider*median(blanks) {
 		return false
@@ -443,6 +447,9 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 		left, right = segmentsBesideNoFrame(left, right), segmentsBesideNoFrame(right, left)
 		return len(left) == 0 || len(right) == 0 || c.areSeparateColumns(left, right, gap, gutters)
 	}
+	if areTablesStacked(left, right) || areTablesStacked(right, left) {
+		return true
+	}
 	if rows >= minContentsEntries && haveLeaders(left) && haveLeaders(right) {
 		return true
 	}
@@ -456,6 +463,22 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 		return !level && max(l.rows, r.rows) > 2
 	}
 	return c.isColumnGutter(leftLines, rightLines, gap, gutters)
+}
+
+// areTablesStacked reports whether one side holds several tables that lines rule, one below the other, and the other
+// side one or more: what is ruled is complete, and has no cells beyond the gutter.
+func areTablesStacked(side, other []segment) bool {
+	const several = 2
+	count := func(segments []segment) int {
+		n := 0
+		for i := range segments {
+			if t := segments[i].table; t != nil && t.ruled {
+				n++
+			}
+		}
+		return n
+	}
+	return count(side) >= several && count(other) > 0
 }
 
 // endsLastLine reports whether the right side is the end of the last of a few lines on the left: a date or a figure at

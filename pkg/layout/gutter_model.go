@@ -101,7 +101,8 @@ func areEndsOfRows(left, right []sideLine, em float64) bool {
 // areMarginNotes reports whether lines are notes in the margin of a text: a few words each, in smaller type, beginning
 // at one edge, beside a part of the lines of the text, which are long.
 func areMarginNotes(notes, text []sideLine, em float64) bool {
-	const fewest, most, smaller, words, wordy, slack, aligned = 3, 0.5, 0.93, 3.5, 5.0, 0.2, 0.9
+	const fewest, most, smaller, words, slack, aligned = 3, 0.5, 0.93, 3.5, 0.2, 0.9
+	const wordy, narrow, runsOn = 5.0, 4.0, 0.2 // words of a line of text; of one in a narrow column; share of its lines
 	if len(notes) < fewest || float64(len(notes)) > most*float64(len(text)) || areMostlyFigures(notes) {
 		return false
 	}
@@ -113,7 +114,11 @@ func areMarginNotes(notes, text []sideLine, em float64) bool {
 	for i, l := range text {
 		others[i], ofText = l.height(), ofText+l.words
 	}
-	return float64(ofNotes) <= words*float64(len(notes)) && float64(ofText) >= wordy*float64(len(text)) &&
+	least := wordy
+	if measureSide(text, em).runsOn >= runsOn {
+		least = narrow
+	}
+	return float64(ofNotes) <= words*float64(len(notes)) && float64(ofText) >= least*float64(len(text)) &&
 		median(heights) <= smaller*median(others) && alignedShare(starts, slack*em) >= aligned
 }
 

@@ -153,7 +153,7 @@ func (p *textColumn) endsEarly(i int) bool {
 // follows them below their text tell of items, not of paragraphs.
 func (p *textColumn) measureIndent() {
 	const fewest, least, most = 3, 0.6, 6 // lines, ems
-	outer, starts, inner, goOn, others, at, item := 0, 0, 0, 0, 0, 0.0, math.Inf(-1)
+	outer, starts, inner, goOn, others, long, at, item := 0, 0, 0, 0, 0, 0, 0.0, math.Inf(-1)
 	for i, s := range p.shapes {
 		if s.bulletMarker {
 			item = s.textStart
@@ -163,8 +163,8 @@ func (p *textColumn) measureIndent() {
 			continue
 		}
 		item = math.Inf(-1)
-		if s.firstWidth > 0.5*(p.right-p.left) { // a script without blanks
-			return
+		if s.firstWidth > 0.5*(p.right-p.left) {
+			long++
 		}
 		full := i > 0 && p.fillsLine(p.shapes[i-1], s)
 		indent := s.x0 - p.left
@@ -184,6 +184,9 @@ func (p *textColumn) measureIndent() {
 		if inner++; full {
 			goOn++
 		}
+	}
+	if 5*long > len(p.shapes) { // a script without blanks
+		return
 	}
 	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
 }

@@ -46,3 +46,8 @@ func (p pagePictures) hasOneBeside(slab pageBand, gutter span) bool {
 		return picture.y0 < slab.y1 && picture.y1 > slab.y0 && picture.x0 >= (gutter.from+gutter.to)/2
 	})
 }
+
+// haveOneIn reports whether a picture stands between two heights.
+func (p pagePictures) haveOneIn(top, bottom float64) bool {
+	return slices.ContainsFunc(p, func(picture rect) bool { return picture.centerY() > top && picture.centerY() < bottom })
+}

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,19 +27,43 @@ func (s *styles) findRunIns(lines []inputLine) {
 	const fewest = 4
 	const mostWithin = 0.2 // of the lines that begin so
 	runIns, alone, within := 0, 0, 0
-	for _, line := range lines {
+	for i, line := range lines {
 		if n := len(line.words); n == 0 || !s.fontStyleOf(line.words[0]).bold {
 			if slices.ContainsFunc(line.words, func(w *inkstreamv1.Word) bool { return s.fontStyleOf(w).bold }) {
 				within++
 			}
 		} else if s.fontStyleOf(line.words[n-1]).bold {
-			alone++
+			if !s.hasNoRoomForNext(lines[i:]) {
+				alone++
+			}
 		} else {
 			runIns++
 		}
 	}
 	s.runsIn = runIns >= fewest && runIns > alone
 	s.leads = s.runsIn && float64(within) <= mostWithin*float64(runIns)
+}
+
+// hasNoRoomForNext reports whether the first word of the second line, right below the first, had no room in that: the
+// lines that begin below each other end before where it would.
+func (s *styles) hasNoRoomForNext(lines []inputLine) bool {
+	const near, pitch, blank, most = 0.3, 2.0, 0.3, 6 // ems; lines
+	first := s.rotation.rotateRect(boundingBox(lines[0].words))
+	end, right, before := math.Inf(-1), first.x1, first
+	for i, line := range lines[1:min(most, len(lines))] {
+		if len(line.words) == 0 {
+			break
+		}
+		next := s.rotation.rotateRect(boundingBox(line.words))
+		if math.Abs(next.x0-first.x0) > near*s.em || next.y1 <= before.y1 || next.y1-before.y1 > pitch*s.em {
+			break
+		}
+		if i == 0 {
+			end = first.x1 + blank*s.em + s.rotation.rotateRect(rectFromBox(line.words[0].GetBbox())).width()
+		}
+		right, before = max(right, next.x1), next
+	}
+	return end > right
 }
 
 // fontStyle is what a font says about the text that is set in it.

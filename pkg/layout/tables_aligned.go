@@ -435,6 +435,7 @@ func countAlignedBoxes(boxes []rect, slack float64) int {
 // text among them, right above or below too.
 func (a *aligner) isJustifiedText(t *table, lines []tableLine, first, end int) bool {
 	const mostRows, widest, slack, near, aligned = 16, 22.0, 0.15, 1.2, 0.6 // rows, ems, the share of them
+	const byChance = 2.5                                                    // blanks that end below each other, at most
 	if t.columns > 3 || end-first > mostRows || t.width() > widest*a.em {
 		return false
 	}
@@ -453,7 +454,8 @@ func (a *aligner) isJustifiedText(t *table, lines []tableLine, first, end int) b
 		}
 		starts = append(starts, last.x0)
 	}
-	if 2*figures > len(starts) || alignedShare(starts, slack*a.em) > aligned {
+	n := alignedShare(starts, slack*a.em) * float64(len(starts))
+	if 2*figures > len(starts) || n > aligned*float64(len(starts)) && (n > byChance || int(n+0.5) == len(starts)) {
 		return false
 	}
 	for i := max(0, first-1); i < min(end+1, len(lines)); i++ {

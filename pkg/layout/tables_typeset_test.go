@@ -317,3 +317,45 @@ func TestLinesThatBeginAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestFewBlanksByChance takes lines of a narrow justified column for text though the wide blanks of two of three end below
+// each other.
+func TestFewBlanksByChance(t *testing.T) {
+	t.Parallel()
+	a := aligner{textSetting: textSetting{em: 7, style: newStyles(nil)}}
+	column := &table{columns: 2, rect: rect{30.8, 68, 115.2, 123}}
+	var lines []tableLine
+	for _, l := range []*inkstreamv1.Line{
+		wordsBetween(68, 7, "POLICY – 572 letter", 30.9, 61.8, 69.6, 73.1, 81.1, 90.9, 99.2, 115.1),
+		wordsBetween(76, 7, "against the hospital will be", 30.8, 52.0, 55.3, 64.7, 67.8, 91.6, 94.6, 105.2, 108.3, 115.1),
+		wordsBetween(84, 7, "small, where 208 carried", 30.8, 48.0, 54.4, 72.0, 78.3, 87.2, 94.5, 115.1),
+		wordsBetween(108, 7, "MOVEMENT, Barlow", 30.9, 81.7, 94.1, 115.2),
+		wordsBetween(116, 7, "compares the pattern. Box", 30.8, 58.8, 62.5, 71.9, 75.7, 99.4, 103.6, 115.2),
+	} {
+		s := newSegment(l.GetWords(), 0)
+		line := tableLine{row: row{rect: s.rect, segments: []segment{s}, core: s.rect}}
+		line.cells = a.splitRowCells(line.row)
+		line.several = len(line.cells) > 1
+		lines = append(lines, line)
+	}
+	if !a.isJustifiedText(column, lines, 0, len(lines)) {
+		t.Error("a table was seen in justified lines")
+	}
+}
+
+// TestNotesBesideNarrowColumn reads notes in the margin of a narrow column by themselves where its text runs on.
+func TestNotesBesideNarrowColumn(t *testing.T) {
+	t.Parallel()
+	lines := down(40, 72, 10, "The towerkeeper of the", "oldest gate keeps keys", "of all other doors also", "in walls, but for that", "at the mill, which the",
+		"miller keeps himself and", "locks when its bell has", "rung for a last time on", "shorter winter evenings.")
+	notes := []*inkstreamv1.Line{at(180, 73, 8, "Keys."), at(180, 109, 8, "Walls."), at(180, 145, 8, "Mill.")}
+	var sides [2][]sideLine
+	for i, group := range [][]*inkstreamv1.Line{lines, notes} {
+		for _, l := range group {
+			sides[i] = append(sides[i], buildSide([]segment{newSegment(l.GetWords(), 0)}, 10)...)
+		}
+	}
+	if !areMarginNotes(sides[1], sides[0], 10) {
+		t.Error("the notes were taken for a part of the text")
+	}
+}

@@ -255,11 +255,26 @@ func innerSpans(free []span) []span {
 	return free
 }
 
+// outerSpans returns the stretches at the edges, which innerSpans leaves out.
+func outerSpans(free []span) []span {
+	const edge = 10 * maxCoordinate
+	return slices.DeleteFunc(slices.Clone(free), func(s span) bool { return s.from > -edge && s.to < edge })
+}
+
 // leftEdge returns where the leftmost segment of a band begins.
 func (b *pageBand) leftEdge() float64 {
 	x := b.segments[0].x0
 	for _, s := range b.segments {
 		x = min(x, s.x0)
+	}
+	return x
+}
+
+// rightEdge returns where the rightmost segment of a band ends.
+func (b *pageBand) rightEdge() float64 {
+	x := b.segments[0].x1
+	for _, s := range b.segments {
+		x = max(x, s.x1)
 	}
 	return x
 }
