@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"inkstream.dev/pkg/unicodescript"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -29,6 +30,7 @@ type lineShape struct {
 	firstWidth         float64    // of its first word
 	textStart          float64    // where the text after its marker begins
 	endsSentence       bool       // it ends as a sentence does
+	endsComma          bool       // it ends with a comma
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
 	page               int        // that number; 0 where there is none
 	counter            int        // the number that is all of it; 0 where there is more or none
@@ -63,8 +65,12 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.writtenOn = slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return strings.Contains(w.GetText(), "_____") })
 	s.startsLower = startsLower(words[0].GetText())
 	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
+	if text := words[0].GetText(); unicodescript.IsUnspaced(firstRune(text)) { // a line may end behind any character
+		s.firstWidth /= float64(utf8.RuneCountInString(text))
+	}
 	s.endsBold = st.fontStyleOf(words[len(words)-1]).bold
 	s.endsSentence = isSentenceEnd(lastRune(words[len(words)-1].GetText()))
+	s.endsComma = strings.HasSuffix(words[len(words)-1].GetText(), ",")
 	s.linked = !slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return w.GetLink() == 0 })
 	if len(words) == 1 {
 		s.counter, _ = parseLineNumber(words[0].GetText())
@@ -208,7 +214,7 @@ func splitColumn(
 	}
 	p := textColumn{
 		shapes: shapes, pitch: usualLinePitch(shapes, em), em: em, left: math.Inf(1), right: math.Inf(-1),
-		runsIn: st.runsIn, leads: st.leads, tableOfContents: contents,
+		runsIn: st.runsIn, leads: st.leads, tableOfContents: contents, pagePitch: st.pitch,
 	}
 	markGluedBullets(lines, shapes)
 	for _, s := range shapes {
@@ -323,6 +329,7 @@ type textColumn struct {
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
 	answers         bool      // items go on left of their markers
 	leads           bool      // bold words stand nowhere but at the beginning of paragraphs
+	pagePitch       float64   // see styles.pitch
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
@@ -427,7 +434,7 @@ func (p *textColumn) changesStyle(i int) bool {
 	if a.mono != b.mono {
 		return true
 	}
-	if p.runsIn && a.bold && !b.bold && alike && p.fillsLine(prev, cur) {
+	if p.runsIn && a.bold && !b.bold && alike && (p.fillsLine(prev, cur) || prev.endsComma) {
 		return false
 	}
 	// A line in a font of its own above text in another is a heading, unless it fills the line and goes on in the next;

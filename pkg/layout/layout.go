@@ -172,6 +172,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript}
 	al := aligner{textSetting: textSetting{em: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
 	al.style.findRunIns(g.lines)
+	al.style.measurePitch(g.lines)
 	if g.angle == 0 {
 		al.height = float64(a.page.GetHeight())
 	}

@@ -33,7 +33,7 @@ func (p *textColumn) endsParagraph(i int) bool {
 	if p.right-prev.x1 > short*p.em {
 		return true
 	}
-	return prev.endsSentence && max(a.math, b.math) == 0 && p.countSteps(step) > 1
+	return prev.endsSentence && max(a.math, b.math) == 0 && (p.countSteps(step) > 1 || p.pitch == p.pagePitch)
 }
 
 // runsOnEvenly reports whether line i goes on with a full line above it that ends no sentence, and the next line, or
@@ -54,9 +54,9 @@ func runsOnEvenly(shapes []lineShape, i int, right, em float64) bool {
 
 // tightenPitch makes the pitch that of lines of which one certainly goes on with the other, where most lines stand
 // farther apart, as entries of a line or two do: the first is full and ends no sentence, the next begins with a small
-// letter.
+// letter. A few lines that do not tell stand as far apart within paragraphs as those of the page.
 func (p *textColumn) tightenPitch() {
-	const fewest = 2 // lines
+	const fewest, few = 2, 6 // lines
 	var steps []float64
 	for i := 1; i < len(p.shapes); i++ {
 		prev, cur := p.shapes[i-1], p.shapes[i]
@@ -66,6 +66,9 @@ func (p *textColumn) tightenPitch() {
 		}
 	}
 	if len(steps) < fewest {
+		if len(p.shapes) <= few && p.pagePitch > 0 && p.pitch > (1+leastRoom)*p.pagePitch {
+			p.pitch = p.pagePitch
+		}
 		return
 	}
 	if within := median(steps); p.pitch > (1+leastRoom)*within {
@@ -79,7 +82,7 @@ func (p *textColumn) measureSteps() {
 		p.steps = append(p.steps, p.shapes[i].baseline-p.shapes[i-1].baseline)
 	}
 	slices.Sort(p.steps)
-	p.even = float64(p.countSteps(p.pitch)) >= evenShare*float64(len(p.steps))
+	p.even = p.pitch == p.pagePitch || float64(p.countSteps(p.pitch)) >= evenShare*float64(len(p.steps))
 }
 
 // countSteps returns how many lines stand about as far below the line above them.
@@ -185,7 +188,7 @@ func (p *textColumn) measureIndent() {
 			goOn++
 		}
 	}
-	if 5*long > len(p.shapes) { // a script without blanks
+	if 5*long > len(p.shapes) { // words say little of where a line was full
 		return
 	}
 	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
@@ -242,18 +245,31 @@ func countNear(values []float64, at, slack float64) int {
 	return n
 }
 
+// followsItem reports whether a paragraph with an indented first line begins at line i below an item's only line: its first
+// word had room there, and the next line begins at the edge, as text does.
+func followsItem(p *textColumn, i int) bool {
+	return p.indent > 0 && i+1 < len(p.shapes) && p.shapes[i+1].marker == "" && !p.shapes[i].startsLower && !p.fillsLine(p.shapes[i-1], p.shapes[i])
+}
+
 // isFirstLine reports whether line i is indented, and the lines about it are not: after a line that ends short, or as the
-// first lines of the column's paragraphs are. The second line of an item stands below the text of its first.
+// first lines of the column's paragraphs are. The second line of an item stands below the text of its first. A paragraph of
+// one line, such as what is said in a conversation, may stand above another.
 func (p *textColumn) isFirstLine(i int) bool {
 	const edge, short = 0.5, 2 // ems
 	indent, prev := p.shapes[i].x0-p.left, p.shapes[i-1]
+	isIndented := func(k int) bool {
+		return p.indent > 0 && math.Abs(p.shapes[k].x0-p.left-p.indent) <= maxEdgeIndent*p.em
+	}
+	if isIndented(i) && isIndented(i-1) && prev.endsSentence && prev.marker == "" && !p.fillsLine(prev, p.shapes[i]) {
+		return true
+	}
 	if p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em ||
-		prev.marker != "" && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em { // an item goes on below its text
+		prev.marker != "" && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em && !followsItem(p, i) {
 		return false
 	}
 	isLast := i+1 == len(p.shapes)
 	if !isLast && p.shapes[i+1].x0-p.left >= edge*p.em {
 		return false
 	}
-	return !isLast && p.right-prev.x1 > short*p.em || p.indent > 0 && math.Abs(indent-p.indent) <= maxEdgeIndent*p.em
+	return !isLast && p.right-prev.x1 > short*p.em || isIndented(i)
 }

@@ -17,6 +17,8 @@ type styles struct {
 	em       float64
 	runsIn   bool // see findRunIns
 	leads    bool // likewise
+	// pitch is the distance of baselines within the page's paragraphs, where that is even; else 0.
+	pitch float64
 	// typescript says that fixed pitch tells no code: see detectTypescript.
 	typescript bool
 }
@@ -44,10 +46,32 @@ func (s *styles) findRunIns(lines []inputLine) {
 	s.leads = s.runsIn && float64(within) <= mostWithin*float64(runIns)
 }
 
-// hasNoRoomForNext reports whether the first word of the second line, right below the first, had no room in that: the
-// lines that begin below each other end before where it would.
+// measurePitch finds out how far apart the lines of the page's paragraphs stand, in type of its usual size: of two that
+// follow each other, the first ends no sentence, and the second begins with a small letter at the same place.
+func (s *styles) measurePitch(lines []inputLine) {
+	const fewest, enough, near, most, alike = 6, 48, 0.3, 2.2, 0.04 // lines, lines, ems, ems, a part of the size
+	var steps []float64
+	for i := 1; i < len(lines) && len(steps) < enough; i++ {
+		first, second := lines[i-1].words, lines[i].words
+		if len(first) == 0 || len(second) == 0 || !startsLower(second[0].GetText()) || isSentenceEnd(lastRune(first[len(first)-1].GetText())) ||
+			math.Abs(float64(second[0].GetSize())-s.em) > alike*s.em || first[0].GetSize() != second[0].GetSize() {
+			continue
+		}
+		above, below := s.rotation.rotateRect(rectFromBox(first[0].GetBbox())), s.rotation.rotateRect(rectFromBox(second[0].GetBbox()))
+		step := measureShape(second, s).baseline - measureShape(first, s).baseline
+		if math.Abs(above.x0-below.x0) < near*s.em && step > 0.5*s.em && step < most*s.em {
+			steps = append(steps, step)
+		}
+	}
+	if middle := median(steps); len(steps) >= fewest && float64(countNear(steps, middle, lineSlack*middle)) >= evenShare*float64(len(steps)) {
+		s.pitch = middle
+	}
+}
+
+// hasNoRoomForNext reports whether the first word of the second line, right below the first or at an indent, had no room
+// in that: the lines that begin there end before where it would.
 func (s *styles) hasNoRoomForNext(lines []inputLine) bool {
-	const near, pitch, blank, most = 0.3, 2.0, 0.3, 6 // ems; lines
+	const near, hang, pitch, blank, most = 0.3, 2.5, 2.0, 0.3, 6 // ems; lines
 	first := s.rotation.rotateRect(boundingBox(lines[0].words))
 	end, right, before := math.Inf(-1), first.x1, first
 	for i, line := range lines[1:min(most, len(lines))] {
@@ -55,7 +79,7 @@ func (s *styles) hasNoRoomForNext(lines []inputLine) bool {
 			break
 		}
 		next := s.rotation.rotateRect(boundingBox(line.words))
-		if math.Abs(next.x0-first.x0) > near*s.em || next.y1 <= before.y1 || next.y1-before.y1 > pitch*s.em {
+		if next.x0 < first.x0-near*s.em || next.x0 > first.x0+hang*s.em || next.y1 <= before.y1 || next.y1-before.y1 > pitch*s.em {
 			break
 		}
 		if i == 0 {
