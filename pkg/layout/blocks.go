@@ -37,6 +37,7 @@ type lineShape struct {
 	capitals           bool       // it has letters, no small ones among them
 	section            string     // the number of a section that it begins with
 	writtenOn          bool       // it has a line to write on
+	speaker            string     // the name that it begins with, see speakerOf
 }
 
 // measureShape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge
@@ -63,7 +64,7 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
 	s.capitals = areAllCapitals(words)
 	s.writtenOn = slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return strings.Contains(w.GetText(), "_____") })
-	s.startsLower = startsLower(words[0].GetText())
+	s.startsLower, s.speaker = startsLower(words[0].GetText()), speakerOf(words)
 	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
 	if text := words[0].GetText(); unicodescript.IsUnspaced(firstRune(text)) { // a line may end behind any character
 		s.firstWidth /= float64(utf8.RuneCountInString(text))
@@ -233,7 +234,7 @@ func splitColumn(
 	p.measureEdge()
 	p.measureIndent()
 	p.measureFirstLines()
-	p.answers = haveAnswers(shapes, em)
+	p.answers, p.speakers = haveAnswers(shapes, em), haveSpeakers(shapes)
 	var blocks []*inkstreamv1.Block
 	start := 0
 	for i := 1; i <= len(lines); i++ {
@@ -330,6 +331,7 @@ type textColumn struct {
 	answers         bool      // items go on left of their markers
 	leads           bool      // bold words stand nowhere but at the beginning of paragraphs
 	pagePitch       float64   // see styles.pitch
+	speakers        bool      // names of speakers begin paragraphs
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
@@ -364,14 +366,14 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 }
 
 // beginsParagraph reports whether a paragraph begins with line i: by the room above it, by where the line above ends,
-// by its own indent or lack of one, by bold type, or where a contract is signed.
+// by its own indent or lack of one, by bold type, by the name of who speaks, or where a contract is signed.
 func (p *textColumn) beginsParagraph(i int) bool {
 	const edge = 0.3 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	goesOn := p.right-prev.x1 < edge*p.em && !prev.endsSentence // an entry hardly ends so
 	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
 		p.hangs && !goesOn && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
-		cur.writtenOn && !prev.writtenOn && prev.endsSentence
+		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "")
 }
 
 // maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as

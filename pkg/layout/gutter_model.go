@@ -103,13 +103,14 @@ func areEndsOfRows(left, right []sideLine, em float64) bool {
 func areMarginNotes(notes, text []sideLine, em float64) bool {
 	const fewest, most, smaller, words, slack, aligned = 3, 0.5, 0.93, 3.5, 0.2, 0.9
 	const wordy, narrow, runsOn = 5.0, 4.0, 0.2 // words of a line of text; of one in a narrow column; share of its lines
+	const marks = 2                             // letters of a table's cell that is ticked
 	if len(notes) < fewest || float64(len(notes)) > most*float64(len(text)) || areMostlyFigures(notes) {
 		return false
 	}
-	ofNotes, ofText := 0, 0
+	ofNotes, ofText, letters := 0, 0, 0
 	starts, heights, others := make([]float64, len(notes)), make([]float64, len(notes)), make([]float64, len(text))
 	for i, l := range notes {
-		starts[i], heights[i], ofNotes = l.x0, l.height(), ofNotes+l.words
+		starts[i], heights[i], ofNotes, letters = l.x0, l.height(), ofNotes+l.words, letters+l.letters
 	}
 	for i, l := range text {
 		others[i], ofText = l.height(), ofText+l.words
@@ -118,7 +119,7 @@ func areMarginNotes(notes, text []sideLine, em float64) bool {
 	if measureSide(text, em).runsOn >= runsOn {
 		least = narrow
 	}
-	return float64(ofNotes) <= words*float64(len(notes)) && float64(ofText) >= least*float64(len(text)) &&
+	return letters > marks*len(notes) && float64(ofNotes) <= words*float64(len(notes)) && float64(ofText) >= least*float64(len(text)) &&
 		median(heights) <= smaller*median(others) && alignedShare(starts, slack*em) >= aligned
 }
 
