@@ -94,7 +94,7 @@ func (m *bandMerger) goesOnInColumn(columns, below []pageBand, gutters []span) b
 	count := func(slab pageBand) {
 		x0, x1 := slab.leftEdge(), slab.rightEdge()
 		if math.Abs(x0-column.from) < slack*m.em && math.Abs(x1-column.to) < slack*m.em {
-			wide++
+			wide += slab.rows
 		}
 	}
 	for _, slab := range columns {

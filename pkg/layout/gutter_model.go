@@ -3,6 +3,7 @@ package layout
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,7 +52,7 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 		beginWithAmounts(right, left, j.em) || areEndsOfRows(left, right, j.em) {
 		return false // the rest of a table
 	}
-	if j.isWithinFramedRows(left, right, gap) || countAcross(left, right, j.em) {
+	if j.isWithinFramedRows(left, right, gap) || countAcross(left, right, j.em) || j.areCellsBetweenRules(left, right, gap) {
 		return false
 	}
 	if gutters > 1 && (beginsNumberedLines(left, right) || numbersLines(left, right)) || areMarginNotes(right, left, j.em) ||
@@ -67,6 +68,43 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 		return j.judge(s)
 	}
 	return column
+}
+
+// areCellsBetweenRules reports whether lines are drawn across a gutter that part what stands beside it into rows of a few
+// short lines, most with text on both sides.
+func (j *gutterJudge) areCellsBetweenRules(left, right []sideLine, gap span) bool {
+	const fewest, words, lines, filled, slack = 4, 3.0, 3.0, 0.6, 0.1 // rows; of a line; of a row; share of the rows; ems
+	y0, y1 := min(left[0].y0, right[0].y0), max(left[len(left)-1].y1, right[len(right)-1].y1)
+	var heights []float64
+	across := j.rulings.across
+	for _, r := range across[across.indexAt(y0):] {
+		if r.at >= y1 {
+			break
+		}
+		if r.from <= gap.from+slack*j.em && r.to >= gap.to-slack*j.em {
+			heights = append(heights, r.at)
+		}
+	}
+	rows := len(heights) + 1
+	if rows < fewest {
+		return false
+	}
+	counts, said := make([][2]int, rows), 0
+	for side, of := range [][]sideLine{left, right} {
+		for _, l := range of {
+			i, _ := slices.BinarySearch(heights, l.centerY())
+			counts[i][side]++
+			said += l.words
+		}
+	}
+	both := 0
+	for _, n := range counts {
+		if n[0] > 0 && n[1] > 0 {
+			both++
+		}
+	}
+	n := float64(len(left) + len(right))
+	return float64(both) >= filled*float64(rows) && float64(said) <= words*n && n <= 2*lines*float64(rows)
 }
 
 // areMostlyFigures reports whether most lines are figures.

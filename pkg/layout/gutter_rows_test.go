@@ -79,3 +79,29 @@ func TestStandBetweenRows(t *testing.T) {
 		}
 	}
 }
+
+// TestCellsBetweenRules keeps a table whole whose cells of a few words stand between lines drawn across it.
+func TestCellsBetweenRules(t *testing.T) {
+	t.Parallel()
+	cells := [2][]sideLine{}
+	var rulings []*inkstreamv1.Ruling
+	for i := range 6 {
+		y := 100 + 30*float64(i)
+		for side, x := range []float64{60, 200} {
+			for k, text := range []string{"Geography", "Room 14"} {
+				cells[side] = append(cells[side], buildSide([]segment{newSegment(at(x, y+12*float64(k), 10, text).GetWords(), 0)}, 10)...)
+			}
+		}
+		rulings = append(rulings, across(50, 300, y-3)...)
+	}
+	gap := span{110, 200}
+	for _, tt := range []struct {
+		rulings []*inkstreamv1.Ruling
+		want    bool
+	}{{rulings, true}, {rulings[:3], false}} {
+		j := gutterJudge{em: 10, rulings: collectRulings(tt.rulings, 0)}
+		if got := j.areCellsBetweenRules(cells[0], cells[1], gap); got != tt.want {
+			t.Errorf("%d lines across: got %t, want %t", len(tt.rulings), got, tt.want)
+		}
+	}
+}
