@@ -66,7 +66,8 @@ func (p *textColumn) tightenPitch() {
 		}
 	}
 	if len(steps) < fewest {
-		if len(p.shapes) <= few && p.pagePitch > 0 && p.pitch > (1+leastRoom)*p.pagePitch {
+		isLarger := func(s lineShape) bool { return s.style.size > 1.05*p.em || s.style.size == 0 }
+		if len(p.shapes) <= few && p.pagePitch > 0 && p.pitch > (1+leastRoom)*p.pagePitch && !slices.ContainsFunc(p.shapes, isLarger) {
 			p.pitch = p.pagePitch
 		}
 		return
