@@ -31,7 +31,7 @@ type Evidence struct {
 type BlockEvidence struct {
 	Type byte // index into types
 	Box  [4]float32
-	// Size is the type size in quarters of a point; of a recognised block the height of its lines instead.
+	// Size is the type size in quarters of a point; of a recognised block what the heights of its words tell.
 	Size  int
 	Words int
 	Lines int
@@ -504,7 +504,11 @@ func typeSizeQuarters(w *inkstreamv1.Word, angle int32) int {
 		}
 		return int(s*4 + 0.5)
 	}
-	return int(min(max(textHeight(w.GetBbox(), angle), 0), 2000)*4 + 0.5)
+	height := textHeight(w.GetBbox(), angle)
+	if w.Confidence != nil {
+		height = float32(layout.RecognisedTypeSize(w.GetText(), float64(height)))
+	}
+	return int(min(max(height, 0), 2000)*4 + 0.5)
 }
 
 // textHeight returns the height of a box of text of that angle.

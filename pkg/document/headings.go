@@ -230,11 +230,8 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 	if b.Lines > mostLines || b.Words > mostWords || body == 0 || quotation || b.Flags&FlagPrice != 0 || b.Flags&FlagFigures != 0 && b.Depth == 0 {
 		return false
 	}
-	if b.Flags&FlagRecognised != 0 { // boxes tell sizes roughly
-		const inCapitals = FlagCaps | FlagMidColumn
-		large := 5*b.Size >= 7*body && b.Flags&FlagDoubtful == 0
-		numbered := b.Depth >= 2 && b.Lines == 1 && b.Words >= 2 && b.Flags&(FlagLower|FlagNumber) == 0
-		return b.Words <= 12 && b.Lines <= 2 && b.Flags&FlagStop == 0 && (large || numbered || b.Flags&inCapitals == inCapitals)
+	if b.Flags&FlagRecognised != 0 {
+		return isProminentRecognised(b, body)
 	}
 	ratio := float64(b.Size) / float64(body)
 	item := blockTypes[b.Type] == layout.ListItem && b.Depth == 0
@@ -258,6 +255,23 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 		return b.Flags&FlagBold != 0 && !boldBody && ratio >= 0.85 && b.Lines == 1 && b.Words <= 10 &&
 			(b.Depth >= 2 || b.Flags&FlagMidColumn != 0)
 	}
+}
+
+// isProminentRecognised reports whether the type of a recognised block sets it apart: by its size, which its boxes tell
+// to a tenth or so, by strokes thicker than the body's, or by capitals in the middle of a column.
+func isProminentRecognised(b *BlockEvidence, body int) bool {
+	const (
+		mostLines, mostWords = 2, 12
+		inCapitals           = FlagCaps | FlagMidColumn
+	)
+	if b.Words > mostWords || b.Lines > mostLines || b.Flags&FlagStop != 0 {
+		return false
+	}
+	item := blockTypes[b.Type] == layout.ListItem && b.Depth == 0
+	large := 100*b.Size >= 116*body && b.Flags&FlagDoubtful == 0
+	bold := b.Flags&FlagBold != 0 && b.Flags&(FlagLower|FlagDoubtful) == 0 && 100*b.Size >= 92*body && !item
+	numbered := b.Depth >= 2 && b.Lines == 1 && b.Words >= 2 && b.Flags&(FlagLower|FlagNumber) == 0
+	return large || bold || numbered || b.Flags&inCapitals == inCapitals
 }
 
 // headingStyleOf returns the style of a block by which headings of one level are told.

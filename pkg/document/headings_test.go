@@ -234,15 +234,24 @@ func TestRecognisedHeadings(t *testing.T) {
 		w.Confidence = proto.Float32(0.4)
 	}
 	marked := read(text(layout.Paragraph, 72, 60, 10, 0, "and what they have read of [1992-1997,2001] in their books so far"))
-	for i, w := range marked.GetLines()[0].GetWords() {
+	for _, w := range marked.GetLines()[0].GetWords() {
 		w.Size = 0
-		w.Bbox[1] += float32(i%4) / 2 // as high as its letters
+		w.Bbox[1] = w.Bbox[3] - 10/float32(layout.RecognisedTypeSize(w.GetText(), 1)) // as high as its letters
 	}
 	marked.GetLines()[0].GetWords()[6].Bbox[1] -= 9
+	bold := func(b *inkstreamv1.Block) *inkstreamv1.Block {
+		for _, w := range b.GetLines()[0].GetWords() {
+			w.Font = 2
+		}
+		return read(b)
+	}
 	for _, tt := range []struct {
 		name, want string
 		first      *inkstreamv1.Block
 	}{
+		{"bold", "heading1", bold(text(layout.Paragraph, 72, 60, 10, 0, "Pears of Autumn"))},
+		{"bold and goes on", "paragraph", bold(text(layout.Paragraph, 72, 60, 10, 0, "Pears of Autumn and those of Spring,"))},
+		{"somewhat larger", "heading1", read(text(layout.Paragraph, 72, 60, 12, 0, "The Pears of Autumn"))},
 		{"large", "heading1", read(text(layout.Paragraph, 72, 60, 18, 0, "The Pears of Autumn"))},
 		{"doubtful", "paragraph", doubtful},
 		{"numbered", "heading1", read(text(layout.Paragraph, 72, 60, 10, 0, "2.3 Pears of Autumn"))},
@@ -250,7 +259,7 @@ func TestRecognisedHeadings(t *testing.T) {
 		{"higher words", "paragraph", marked},
 	} {
 		pg := page(1, tt.first, read(prose(100)), read(prose(130)), read(prose(160)))
-		pg.Outcome = "recognised"
+		pg.Outcome, pg.Fonts = "recognised", []*inkstreamv1.Font{{}, {Weight: 700}}
 		planned(t, nil, pg).ApplyTo(pg)
 		if got := strings.Fields(kinds(pg))[0]; got != tt.want && !(tt.want == "heading1" && got == "title") {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)

@@ -53,6 +53,9 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		s.x0, s.x1 = min(s.x0, box.x0), max(s.x1, box.x1)
 		if n < len(bottoms) && countLetters(w.GetText()) > 1 {
 			bottoms[n], heights[n] = box.y1, box.height()
+			if w.Confidence != nil && w.GetSize() == 0 {
+				bottoms[n], heights[n] = levelRecognised(w, box)
+			}
 			n++
 		}
 	}

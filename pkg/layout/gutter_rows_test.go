@@ -25,7 +25,7 @@ func TestTextBesideTable(t *testing.T) {
 		arrange := func(left, right []*inkstreamv1.Line) string {
 			page := pageOf(interleaved(left, right))
 			if recognises {
-				page = recognised(left, right)
+				page = tightlyRecognised(left, right)
 			}
 			ArrangeJudged(page, Judge{Gutter: func(GutterSample) bool { return false }}) // the model's answer wherever figures are near
 			return page.GetText()

@@ -39,7 +39,11 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 				if !isValidBox(w.GetBbox()) || isNoise || taken.coversBox(rectFromBox(w.GetBbox())) {
 					continue
 				}
-				kept.Words = append(kept.Words, proto.Clone(w).(*inkstreamv1.Word))
+				word := proto.Clone(w).(*inkstreamv1.Word)
+				if word.GetFont() > 0 {
+					word.Font += int32(len(native.GetFonts()))
+				}
+				kept.Words = append(kept.Words, word)
 				sum += float64(w.GetConfidence())
 				n++
 			}
@@ -51,6 +55,7 @@ func MergeNativeAndOCR(native, ocr *inkstreamv1.Page) *inkstreamv1.Page {
 			page.Blocks = append(page.Blocks, added)
 		}
 	}
+	page.Fonts = append(page.Fonts, ocr.GetFonts()...)
 	page.Dpi, page.UprightRotation, page.Skew = ocr.GetDpi(), ocr.GetUprightRotation(), ocr.GetSkew()
 	page.Bend = ocr.GetBend()
 	page.Notes = append(page.Notes, ocr.GetNotes()...)

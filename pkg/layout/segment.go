@@ -204,6 +204,9 @@ func wordTypeSize(w *inkstreamv1.Word, box rect) float64 {
 	if size := float64(w.GetSize()); size > 0.55*box.height() && size < 3*box.height() {
 		return size
 	}
+	if w.Confidence != nil {
+		return RecognisedTypeSize(w.GetText(), box.height())
+	}
 	return 1.2 * box.height()
 }
 

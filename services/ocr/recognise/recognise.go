@@ -7,6 +7,8 @@ import (
 	"image"
 	"os"
 	"time"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // Image is a page's raster.
@@ -53,4 +55,11 @@ func WritePGM(img *image.Gray) (*os.File, error) {
 		return nil, fmt.Errorf("write a raster: %w", err)
 	}
 	return f, nil
+}
+
+// BoldFont returns the one font of a recognised page: that of the words whose strokes are thicker than those of most.
+// The others have none.
+func BoldFont() *inkstreamv1.Font {
+	const bold = 700
+	return &inkstreamv1.Font{Weight: bold}
 }

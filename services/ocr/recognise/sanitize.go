@@ -78,6 +78,9 @@ func sanitizeBlock(b *inkstreamv1.Block, page *inkstreamv1.Page, left *int) *ink
 			if agree.Kind(w.GetDoubt()).IsKnown() {
 				kept.Doubt = w.GetDoubt()
 			}
+			if w.GetFont() != 0 { // an engine says no more of its type than that it is bold
+				kept.Font, page.Fonts = 1, []*inkstreamv1.Font{BoldFont()}
+			}
 			line.Words = append(line.Words, kept)
 			line.Bbox = unionBox(line.Bbox, box)
 			*left--

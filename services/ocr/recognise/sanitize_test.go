@@ -18,11 +18,12 @@ var size = recognise.Size{Width: 850, Height: 1100}
 func TestSanitizeKeepsValidPage(t *testing.T) {
 	t.Parallel()
 	one, half := float32(1), float32(0.5)
-	answer := &inkstreamv1.Page{UprightRotation: 270, Blocks: []*inkstreamv1.Block{
+	fonts := []*inkstreamv1.Font{recognise.BoldFont()}
+	answer := &inkstreamv1.Page{UprightRotation: 270, Fonts: fonts, Blocks: []*inkstreamv1.Block{
 		{Lines: []*inkstreamv1.Line{
 			{Angle: 90, Words: []*inkstreamv1.Word{
 				{Text: "to", Bbox: []float32{10, 20, 30, 40}, Confidence: &one},
-				{Text: "be", Bbox: []float32{35, 18, 50, 40}, Confidence: &half},
+				{Text: "be", Bbox: []float32{35, 18, 50, 40}, Confidence: &half, Font: 1},
 			}},
 			{Angle: 90, Words: []*inkstreamv1.Word{{Text: "or", Bbox: []float32{10, 50, 30, 60}, Confidence: &one}}},
 		}},

@@ -133,6 +133,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	}
 	got.useModernGreek()
 	r.markBullets(&got)
+	markBold(r, &got)
 	rulings, down := r.findRulings(got.skew, got.textWidth())
 	got.rulings, got.bend = rulings, r.bend
 	got.dropReadRulings(down, r.dpi)
@@ -470,10 +471,14 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 			line := &inkstreamv1.Line{Angle: int32((l.angle + 360 - r.turn) % 360)}
 			for _, w := range l.words {
 				at := r.bend.bendBack(w.box.rotatedBack(r.turn, img.width, img.height))
-				line.Words = append(line.Words, &inkstreamv1.Word{
+				word := &inkstreamv1.Word{
 					Text: w.text, Confidence: &w.confidence,
 					Bbox: []float32{points(at[0]), points(at[1]), points(at[2]), points(at[3])},
-				})
+				}
+				if w.bold {
+					word.Font, page.Fonts = 1, []*inkstreamv1.Font{recognise.BoldFont()}
+				}
+				line.Words = append(line.Words, word)
 			}
 			block.Lines = append(block.Lines, line)
 		}

@@ -21,6 +21,7 @@ type word struct {
 	text       string
 	box        box
 	confidence float32 // 0 to 1
+	bold       bool    // its strokes are thicker than those of most words
 }
 
 type line struct {
