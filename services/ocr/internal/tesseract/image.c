@@ -179,26 +179,72 @@ static int paper_grey(PIX *grey, int below) {
 	return paper;
 }
 
+// ground_grey returns the grey of most of an image.
+static int ground_grey(PIX *grey) {
+	NUMA *counts = pixGetGrayHistogram(grey, 4);
+	l_float32 count = 0;
+	int most = 0, ground = 0;
+	for (int v = 0; v < numaGetCount(counts); v++) {
+		numaGetFValue(counts, v, &count);
+		if (count > most) {
+			most = count;
+			ground = v;
+		}
+	}
+	numaDestroy(&counts);
+	return ground;
+}
+
+// turn_area turns the pixels of an area, whose mask at a quarter of the resolution stands at a place of such a mask, to their opposite. Its
+// ground becomes as light as the paper: the opposite of grey is grey, and beside white would pass for ink as before.
+static void turn_area(PIX *out, PIX *grey, PIX *area, BOX *place, int paper) {
+	l_int32 x, y, w, h;
+	boxGetGeometry(place, &x, &y, &w, &h);
+	BOX *box = boxCreate(4 * x, 4 * y, 4 * w, 4 * h);
+	PIX *mask = pixExpandReplicate(area, 4);
+	PIX *part = pixClipRectangle(grey, box, NULL);
+	PIX *opposite = part == NULL ? NULL : pixInvert(NULL, part);
+	if (mask != NULL && opposite != NULL) {
+		int ground = ground_grey(opposite);
+		if (ground > 0 && ground < paper) {
+			pixMultConstantGray(opposite, (float)paper / ground);
+		}
+		pixCombineMasked(part, opposite, mask);
+		pixRasterop(out, 4 * x, 4 * y, pixGetWidth(part), pixGetHeight(part), PIX_SRC, part, 0, 0);
+	}
+	pixDestroy(&opposite);
+	pixDestroy(&part);
+	pixDestroy(&mask);
+	boxDestroy(&box);
+}
+
 // turn_light makes light text dark: pixels of dark areas are turned to their opposite. What lies around the page becomes
 // as light as the page: beside white, grey paper would pass for ink.
 static PIX *turn_light(PIX *grey, int below, int dpi) {
 	PIX *border = NULL;
 	PIX *areas = dark_areas(grey, below, dpi, &border);
 	PIX *around = border == NULL ? NULL : pixExpandReplicate(border, 4);
-	PIX *mask = areas == NULL ? NULL : pixExpandReplicate(areas, 4);
-	pixDestroy(&areas);
-	PIX *opposite = mask == NULL ? NULL : pixInvert(NULL, grey);
-	PIX *out = opposite == NULL ? NULL : pixCopy(NULL, grey);
+	PIXA *masks = NULL;
+	BOXA *places = areas == NULL ? NULL : pixConnComp(areas, &masks, 8);
+	PIX *out = places == NULL ? NULL : pixCopy(NULL, grey);
 	if (out != NULL) {
-		pixCombineMasked(out, opposite, mask);
+		int paper = paper_grey(grey, below);
+		for (int i = 0; i < boxaGetCount(places); i++) {
+			PIX *mask = pixaGetPix(masks, i, L_CLONE);
+			BOX *place = boxaGetBox(places, i, L_CLONE);
+			turn_area(out, out, mask, place, paper);
+			pixDestroy(&mask);
+			boxDestroy(&place);
+		}
 		if (around != NULL) {
-			pixSetMasked(out, around, paper_grey(grey, below));
+			pixSetMasked(out, around, paper);
 		}
 	}
+	boxaDestroy(&places);
+	pixaDestroy(&masks);
+	pixDestroy(&areas);
 	pixDestroy(&border);
 	pixDestroy(&around);
-	pixDestroy(&mask);
-	pixDestroy(&opposite);
 	return out;
 }
 

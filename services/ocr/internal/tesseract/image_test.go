@@ -120,10 +120,15 @@ func TestLightTextIsTurnedDark(t *testing.T) {
 	}
 	border := plain.rotated(180).rotated(180)
 	border.fillBox(box{0, 0, 120, border.height}, 20)
+	panel := box{0, plain.height / 2, plain.width, plain.height} // of dark grey, beside white paper
+	grey := plain.rotated(180).rotated(180)
+	for i := panel[1] * grey.width; i < len(grey.pix); i++ {
+		grey.pix[i] = 255 - grey.pix[i]/8*5
+	}
 	for name, tt := range map[string]struct {
 		img greyImage
 		at  box // what becomes light
-	}{"a negative": {negative, box{0, 0, plain.width, plain.height}},
+	}{"a grey panel": {grey, panel}, "a negative": {negative, box{0, 0, plain.width, plain.height}},
 		"a black border": {border, box{0, 0, 112, plain.height}}} {
 		if !hasDarkAreas(tt.img, 150, inkThreshold(tt.img)) {
 			t.Errorf("%s: got no dark areas", name)

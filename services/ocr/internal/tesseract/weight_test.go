@@ -40,7 +40,7 @@ func TestBoldWords(t *testing.T) {
 				to.words = append(to.words, word{text: "harbour", box: at})
 			}
 			r := reader{img: img, below: 128}
-			markBold(r, &got)
+			markBold(&r, &got)
 			for i, want := range tt.wantBold {
 				if w := got.blocks[0].lines[1].words[i]; w.bold != want {
 					t.Errorf("word %d: got bold %v, want %v", i+1, w.bold, want)
