@@ -261,7 +261,7 @@ func isProminent(b *BlockEvidence, body int, boldBody bool) bool {
 // to a tenth or so, by strokes thicker than the body's, or by capitals in the middle of a column.
 func isProminentRecognised(b *BlockEvidence, body int) bool {
 	const (
-		mostLines, mostWords = 2, 12
+		mostLines, mostWords = 3, 16
 		inCapitals           = FlagCaps | FlagMidColumn
 	)
 	if b.Words > mostWords || b.Lines > mostLines || b.Flags&FlagStop != 0 {

@@ -22,12 +22,16 @@ const (
 // comes again in the column, and no formula makes it. Headings have lines of their own pitch; numbers tell by
 // themselves where something begins, unless the same room is above many of them.
 func (p *textColumn) endsParagraph(i int) bool {
-	const short, alike, larger = 2.0, 1.03, 1.03 // ems, times
+	const short = 2.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
 	a, b := prev.style, cur.style
-	if step < (1+leastRoom)*p.pitch || a.size <= 0 || b.size <= 0 || max(a.size, b.size) > alike*min(a.size, b.size) ||
-		cur.startsLower || cur.section != "" && p.countSteps(step) < 3 || !p.even || a.bold && b.bold || min(a.size, b.size) > larger*p.em {
+	small, large, slack := min(a.size, b.size), max(a.size, b.size), 1.03
+	if large == 0 { // boxes tell sizes roughly
+		small, large, slack = min(prev.height, cur.height)/usualSpan, max(prev.height, cur.height)/usualSpan, 1.12
+	}
+	if step < (1+leastRoom)*p.pitch || small <= 0 || large > slack*small || small > slack*p.em || cur.startsLower ||
+		cur.section != "" && p.countSteps(step) < 3 || !p.even || a.bold && b.bold {
 		return false
 	}
 	if p.right-prev.x1 > short*p.em {
