@@ -139,7 +139,7 @@ func (a *arranger) buildRecognisedBlocks(in engineLines) []*inkstreamv1.Block {
 		}
 		out = append(out, text...)
 	}
-	return joinPartedParagraphs(out, arranged, turn)
+	return a.joinPartedParagraphs(out, arranged, turn)
 }
 
 // readsAcrossColumns reports whether many of a recogniser's lines reach over columns that the arrangement of the words

@@ -16,28 +16,29 @@ const (
 
 // linePlace is a line of the arrangement of a page's words: the block that it is in, and its place there.
 type linePlace struct {
-	block *inkstreamv1.Block
-	line  int
+	block  *inkstreamv1.Block
+	number int // of the block
+	line   int
 }
 
 // joinPartedParagraphs joins paragraphs that a recogniser parted, as it does where a line is higher than others for
 // the marks of its notes: the arrangement of the words has the last line of the one right above the first line of the
 // other in one block, and the text goes on from one to the other: the line has no room for the next word, and ends no
 // sentence.
-func joinPartedParagraphs(blocks, arranged []*inkstreamv1.Block, turn rotation) []*inkstreamv1.Block {
+func (a *arranger) joinPartedParagraphs(blocks, arranged []*inkstreamv1.Block, turn rotation) []*inkstreamv1.Block {
 	places := map[*inkstreamv1.Word]linePlace{}
-	for _, b := range arranged {
+	for n, b := range arranged {
 		if b.GetTable() != nil || b.GetType() == Code {
 			continue
 		}
 		for i, line := range b.GetLines() {
 			for _, w := range line.GetWords() {
-				places[w] = linePlace{b, i}
+				places[w] = linePlace{b, n, i}
 			}
 		}
 	}
 	var out []*inkstreamv1.Block
-	for _, b := range blocks {
+	for _, b := range a.partAsArranged(blocks, places, turn) {
 		if len(out) > 0 {
 			if prev := out[len(out)-1]; isParted(prev, b, places, turn) {
 				prev.Lines = slices.Concat(prev.GetLines(), b.GetLines())
@@ -84,4 +85,54 @@ func isParted(prev, b *inkstreamv1.Block, places map[*inkstreamv1.Word]linePlace
 func placeOfLine(words []*inkstreamv1.Word, places map[*inkstreamv1.Word]linePlace) (linePlace, bool) {
 	at, found := places[words[0]]
 	return at, found && !slices.ContainsFunc(words[1:], func(w *inkstreamv1.Word) bool { return places[w] != at })
+}
+
+// partAsArranged parts the recogniser's paragraphs where the arrangement of the words, which sees whole columns, begins one: a recogniser
+// hardly knows paragraphs that hang, or that only a little room parts.
+func (a *arranger) partAsArranged(
+	blocks []*inkstreamv1.Block, places map[*inkstreamv1.Word]linePlace, turn rotation,
+) []*inkstreamv1.Block {
+	var out []*inkstreamv1.Block
+	for _, b := range blocks {
+		lines := b.GetLines()
+		if b.GetTable() != nil || b.GetType() == Code {
+			out = append(out, b)
+			continue
+		}
+		start := 0
+		for i := 1; i < len(lines); i++ {
+			upper, one := placeOfLine(lines[i-1].GetWords(), places)
+			lower, other := placeOfLine(lines[i].GetWords(), places)
+			if !one || !other || lower.number != upper.number+1 || lower.line != 0 || upper.line+1 != len(upper.block.GetLines()) ||
+				a.isDisplay(lines[i-1], turn) && a.isDisplay(lines[i], turn) {
+				continue
+			}
+			out = append(out, partOf(b, lines, start, i, places))
+			start = i
+		}
+		if start == 0 {
+			out = append(out, b)
+		} else {
+			out = append(out, partOf(b, lines, start, len(lines), places))
+		}
+	}
+	return out
+}
+
+// isDisplay reports whether a line is larger than the text, or bold: the lines of such a heading stand as far apart as its type asks for.
+func (a *arranger) isDisplay(line *inkstreamv1.Line, turn rotation) bool {
+	const larger = 1.1
+	s := measureShape(line.GetWords(), &styles{fonts: a.style.fonts, rotation: turn})
+	return s.style.bold || s.height > larger*a.em*usualSpan
+}
+
+// partOf returns some lines of a recogniser's paragraph as one: its first, or what begins one in the arrangement.
+func partOf(b *inkstreamv1.Block, lines []*inkstreamv1.Line, start, end int, places map[*inkstreamv1.Word]linePlace) *inkstreamv1.Block {
+	part := newBlock(lines[start:end:end])
+	as := b
+	if start > 0 {
+		as = places[lines[start].GetWords()[0]].block
+	}
+	part.Type, part.Level, part.Marker = as.GetType(), as.GetLevel(), as.GetMarker()
+	return part
 }
