@@ -167,7 +167,7 @@ func (a *aligner) buildBlocks(rows []row, angle int32) []*inkstreamv1.Block {
 		for i := range text {
 			lines[i] = newLine(text[i].wordsInOrder(a.em, rotation(angle)), angle)
 		}
-		out = append(out, splitParagraphs(lines, a.em, a.style)...)
+		out = append(out, splitParagraphs(lines, a.textEm, a.style)...)
 	}
 	return out
 }

@@ -106,6 +106,8 @@ type arranger struct {
 	opts  Options
 	em    float64 // of the text that most of the page is written in
 
+	textEm float64 // the same as letters tell it
+
 	judge   Judge
 	native  bool                       // the words are the page's own
 	leaders map[*inkstreamv1.Word]bool // those that stand for drawn leaders
@@ -170,7 +172,13 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	a.insertLeaders(&g, &area.r, em)
 	area.lines = g.lines
 	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript}
-	al := aligner{textSetting: textSetting{em: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
+	al := aligner{textSetting: textSetting{em: em, textEm: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
+	if !a.native {
+		al.textEm = medianLetterSize(g.lines, t)
+	}
+	if tables {
+		a.textEm = al.textEm
+	}
 	al.style.findRunIns(g.lines)
 	al.style.measurePitch(g.lines)
 	if g.angle == 0 {
@@ -203,6 +211,9 @@ func (a *arranger) arrangeArea(area *textArea, al aligner, angle int32) []*inkst
 		in.frames = area.frames[i+1:]
 		inner := al
 		inner.height, inner.em = 0, medianTypeSize(in.lines, t)
+		if inner.textEm = inner.em; !a.native {
+			inner.textEm = medianLetterSize(in.lines, t)
+		}
 		blocks := a.arrangeArea(&in, inner, angle)
 		area.tables = append(area.tables, &table{rect: frame, framed: blocks})
 	}

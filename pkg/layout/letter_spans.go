@@ -107,6 +107,17 @@ func RecognisedTypeSize(word string, height float64) float64 {
 	return height / usualSpan
 }
 
+// medianLetterSize returns the size of most of the text as the letters of recognised words tell it. It is that of paragraphs; columns and
+// tables are told by what the height of boxes alone says of the size.
+func medianLetterSize(lines []inputLine, t rotation) float64 {
+	return medianSize(lines, t, func(w *inkstreamv1.Word, box rect) float64 {
+		if w.Confidence != nil && w.GetSize() == 0 {
+			return RecognisedTypeSize(w.GetText(), box.height())
+		}
+		return wordTypeSize(w, box)
+	})
+}
+
 // levelRecognised returns the baseline of a recognised word, whose box is turned level, and how high it would be
 // with the usual letters.
 func levelRecognised(w *inkstreamv1.Word, box rect) (baseline, height float64) {

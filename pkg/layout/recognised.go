@@ -235,5 +235,5 @@ func (a *arranger) splitRemaining(b *inkstreamv1.Block,
 		return nil, tables
 	}
 	t := rotation(input[0].angle)
-	return splitParagraphs(lines, medianTypeSize(input, t), &styles{fonts: a.style.fonts, rotation: t}), tables
+	return splitParagraphs(lines, medianLetterSize(input, t), &styles{fonts: a.style.fonts, rotation: t}), tables
 }

@@ -123,7 +123,7 @@ func (a *arranger) partAsArranged(
 func (a *arranger) isDisplay(line *inkstreamv1.Line, turn rotation) bool {
 	const larger = 1.1
 	s := measureShape(line.GetWords(), &styles{fonts: a.style.fonts, rotation: turn})
-	return s.style.bold || s.height > larger*a.em*usualSpan
+	return s.style.bold || s.height > larger*a.textEm*usualSpan
 }
 
 // partOf returns some lines of a recogniser's paragraph as one: its first, or what begins one in the arrangement.

@@ -176,6 +176,11 @@ func isSplitWordBox(word *inkstreamv1.Word, box rect, em float64) bool {
 // medianTypeSize returns the size of most of the text: the median over the words that have letters or digits. Leaders
 // of dots and rules drawn with dashes are no text.
 func medianTypeSize(lines []inputLine, t rotation) float64 {
+	return medianSize(lines, t, wordTypeSize)
+}
+
+// medianSize returns the median of the sizes of words.
+func medianSize(lines []inputLine, t rotation, sizeOf func(*inkstreamv1.Word, rect) float64) float64 {
 	n := 0
 	for _, line := range lines {
 		n += len(line.words)
@@ -186,7 +191,7 @@ func medianTypeSize(lines []inputLine, t rotation) float64 {
 			if countLetters(w.GetText()) == 0 {
 				continue
 			}
-			if height := wordTypeSize(w, t.rotateRect(rectFromBox(w.GetBbox()))); height > 0 {
+			if height := sizeOf(w, t.rotateRect(rectFromBox(w.GetBbox()))); height > 0 {
 				heights = append(heights, height)
 			}
 		}
@@ -203,9 +208,6 @@ func medianTypeSize(lines []inputLine, t rotation) float64 {
 func wordTypeSize(w *inkstreamv1.Word, box rect) float64 {
 	if size := float64(w.GetSize()); size > 0.55*box.height() && size < 3*box.height() {
 		return size
-	}
-	if w.Confidence != nil {
-		return RecognisedTypeSize(w.GetText(), box.height())
 	}
 	return 1.2 * box.height()
 }

@@ -30,6 +30,7 @@ type rowGroup struct {
 // a table begins and ends.
 type textSetting struct {
 	em     float64 // the size of most of its type
+	textEm float64 // the same as letters tell it
 	across rulingsAcross
 	style  *styles
 }
