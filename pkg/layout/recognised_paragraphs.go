@@ -87,51 +87,65 @@ func placeOfLine(words []*inkstreamv1.Word, places map[*inkstreamv1.Word]linePla
 	return at, found && !slices.ContainsFunc(words[1:], func(w *inkstreamv1.Word) bool { return places[w] != at })
 }
 
-// partAsArranged parts the recogniser's paragraphs where the arrangement of the words, which sees whole columns, begins one: a recogniser
-// hardly knows paragraphs that hang, or that only a little room parts.
+// partAsArranged parts the recogniser's paragraphs where the arrangement of the words, which sees whole columns,
+// begins one.
 func (a *arranger) partAsArranged(
 	blocks []*inkstreamv1.Block, places map[*inkstreamv1.Word]linePlace, turn rotation,
 ) []*inkstreamv1.Block {
 	var out []*inkstreamv1.Block
 	for _, b := range blocks {
-		lines := b.GetLines()
-		if b.GetTable() != nil || b.GetType() == Code {
-			out = append(out, b)
-			continue
-		}
-		start := 0
-		for i := 1; i < len(lines); i++ {
-			upper, one := placeOfLine(lines[i-1].GetWords(), places)
-			lower, other := placeOfLine(lines[i].GetWords(), places)
-			if !one || !other || lower.number != upper.number+1 || lower.line != 0 || upper.line+1 != len(upper.block.GetLines()) ||
-				a.isDisplay(lines[i-1], turn) && a.isDisplay(lines[i], turn) {
-				continue
+		lines, start := b.GetLines(), 0
+		for i := 1; i < len(lines) && b.GetTable() == nil && b.GetType() != Code; i++ {
+			if a.beginsArranged(lines[i-1], lines[i], places, turn) {
+				out = append(out, partOf(b, start, i, places))
+				start = i
 			}
-			out = append(out, partOf(b, lines, start, i, places))
-			start = i
 		}
-		if start == 0 {
-			out = append(out, b)
-		} else {
-			out = append(out, partOf(b, lines, start, len(lines), places))
+		if start > 0 {
+			b = partOf(b, start, len(lines), places)
 		}
+		out = append(out, b)
 	}
 	return out
 }
 
-// isDisplay reports whether a line is larger than the text, or bold: the lines of such a heading stand as far apart as its type asks for.
-func (a *arranger) isDisplay(line *inkstreamv1.Line, turn rotation) bool {
+// beginsArranged reports whether a paragraph of the arrangement begins with the second of two lines, and the one before
+// it ends with the first. The lines of a heading stand as far apart as its type asks for, and a sentence that goes on
+// at an indent does so in a paragraph that hangs.
+func (a *arranger) beginsArranged(
+	above, below *inkstreamv1.Line, places map[*inkstreamv1.Word]linePlace, turn rotation,
+) bool {
+	const indent = 0.5 // ems
+	upper, one := placeOfLine(above.GetWords(), places)
+	lower, other := placeOfLine(below.GetWords(), places)
+	if !one || !other || lower.number != upper.number+1 || lower.line != 0 ||
+		upper.line+1 != len(upper.block.GetLines()) {
+		return false
+	}
+	s, t := a.measureRecognised(above, turn), a.measureRecognised(below, turn)
+	if !s.endsSentence && t.x0 > s.x0+indent*a.textEm {
+		return false
+	}
+	return !a.isDisplay(s) || !a.isDisplay(t)
+}
+
+func (a *arranger) measureRecognised(line *inkstreamv1.Line, turn rotation) lineShape {
+	return measureShape(line.GetWords(), &styles{fonts: a.style.fonts, rotation: turn})
+}
+
+// isDisplay reports whether a line is larger than the text, or bold.
+func (a *arranger) isDisplay(s lineShape) bool {
 	const larger = 1.1
-	s := measureShape(line.GetWords(), &styles{fonts: a.style.fonts, rotation: turn})
 	return s.style.bold || s.height > larger*a.textEm*usualSpan
 }
 
 // partOf returns some lines of a recogniser's paragraph as one: its first, or what begins one in the arrangement.
-func partOf(b *inkstreamv1.Block, lines []*inkstreamv1.Line, start, end int, places map[*inkstreamv1.Word]linePlace) *inkstreamv1.Block {
-	part := newBlock(lines[start:end:end])
-	as := b
+func partOf(
+	b *inkstreamv1.Block, start, end int, places map[*inkstreamv1.Word]linePlace,
+) *inkstreamv1.Block {
+	part, as := newBlock(b.GetLines()[start:end:end]), b
 	if start > 0 {
-		as = places[lines[start].GetWords()[0]].block
+		as = places[part.GetLines()[0].GetWords()[0]].block
 	}
 	part.Type, part.Level, part.Marker = as.GetType(), as.GetLevel(), as.GetMarker()
 	return part
