@@ -62,3 +62,28 @@ func TestPartedItem(t *testing.T) {
 		t.Errorf("got %d blocks, the first %v; want one, an item with its marker", len(p.GetBlocks()), b)
 	}
 }
+
+// TestHangingEntriesOfOneParagraph parts entries that hang, of which the recogniser took two at a time for a paragraph:
+// too few lines to tell, as the whole column does. A heading of two lines stays one.
+func TestHangingEntriesOfOneParagraph(t *testing.T) {
+	t.Parallel()
+	var blocks [][]*inkstreamv1.Line
+	for i := range 4 {
+		var pair []*inkstreamv1.Line
+		for j := range 2 {
+			y := 100 + 24*float64(2*i+j)
+			pair = append(pair, at(40, y, 10, "Harbour of the north where vessels from the islands bring their goods and the"),
+				at(60, y+12, 10, "merchants meet in summer."))
+		}
+		blocks = append(blocks, pair)
+	}
+	heading := []*inkstreamv1.Line{at(40, 40, 18, "The Harbours of the"), at(40, 62, 18, "Northern Coast")}
+	p := tightlyRecognised(append([][]*inkstreamv1.Line{heading}, blocks...)...)
+	ArrangePage(p)
+	if got := len(p.GetBlocks()); got != 9 {
+		t.Errorf("got %d blocks, want a heading and eight entries:\n%s", got, p.GetText())
+	}
+	if got := len(p.GetBlocks()[0].GetLines()); got != 2 {
+		t.Errorf("got a heading of %d lines, want 2", got)
+	}
+}
