@@ -13,6 +13,7 @@
 //	background.go shaded or tinted paper is evened out: CER 0.63 to 0.03 on the corpus's three shaded scans
 //	image.c       light text on dark areas becomes dark, and black cloth around a book as light as its paper: 0.23 to 0.14 on two old books,
 //	              0.079 to 0.072 on a slide, 1.0 to 0.23 on a title page of grey paper
+//	image.c       dark grey under light text becomes as light as the paper: 0.30 to 0.01 on a generated brochure
 //	pale_text.go  pale letters become dark where something else on the page is black and parts them from no paper: 1.0 to 0.20 on a receipt
 //	despeckle.go  specks are smoothed; noise and screened pictures, on which the layout analysis takes minutes, are left unread; pages with
 //	              screens are read once more, blurred: 0.088 to 0.070 on two columns under a grey heading, 0.47 to 0.43 on a table
@@ -49,6 +50,8 @@
 //	              words in Latin letters are read once more without English on pages in other letters: whole runs of words 0.87 to 0.92 on seven
 //	              generated scans in Arabic, Greek and Hebrew
 //	tall_boxes.go boxes of words are as high as the ink in them, where tints made them higher: 0.110 to 0.035 on a generated timetable
+//	weight.go     words whose strokes are thicker than those of most are bold: headings found 0.76 to 0.87 (F1) on 75
+//	              generated scans
 //	language_detection.go
 //	              languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
 //	              besides scripts whose models have no Latin letters: 0.22 to 0.04 on seven pages
