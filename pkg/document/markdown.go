@@ -39,8 +39,9 @@ const maxOpenBytes = 1 << 20
 // WritePage writes a page to which the plan has been applied.
 func (m *MarkdownWriter) WritePage(p *inkstreamv1.Page) error {
 	m.links.startPage(p.GetLinks())
-	for _, b := range p.GetBlocks() {
-		m.writeBlock(p, b)
+	breaks := layout.NewLineBreaks(p)
+	for i, b := range p.GetBlocks() {
+		m.writeBlock(p, b, func() ([][]*inkstreamv1.Line, bool) { return breaks.Split(i) })
 	}
 	if len(m.open)+len(m.interruptions) > maxOpenBytes {
 		m.endParagraph()
@@ -54,7 +55,8 @@ func (m *MarkdownWriter) Close() error {
 	return m.err
 }
 
-func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
+// writeBlock writes a block, whose parts are its lines parted where their writer ended them: lines, or paragraphs.
+func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block, parts func() ([][]*inkstreamv1.Line, bool)) {
 	in := inlineWriter{links: m.links}
 	switch b.GetType() {
 	case layout.Header, layout.Footer, layout.PageNumber:
@@ -86,7 +88,7 @@ func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block) {
 		m.writeInterruption(b.GetType(), escapeLineStart(in.appendLines(nil, b.GetLines())))
 	default:
 		if !layout.CountsLines(b) {
-			m.writeParagraph(b, in)
+			m.writeParagraph(b, parts, in)
 		}
 	}
 }
@@ -151,11 +153,26 @@ func (m *MarkdownWriter) writeInterruption(kind string, text []byte) {
 	m.interruptions = append(m.interruptions, text...)
 }
 
-func (m *MarkdownWriter) writeParagraph(b *inkstreamv1.Block, in inlineWriter) {
+// hardBreak ends a line that its writer ended: two blanks at the end of a line are a break that stays one.
+const hardBreak = "  \n"
+
+func (m *MarkdownWriter) writeParagraph(b *inkstreamv1.Block, split func() ([][]*inkstreamv1.Line, bool), in inlineWriter) {
 	if len(b.GetLines()) == 0 {
 		return
 	}
-	m.open = in.appendLines(m.open, b.GetLines())
+	parts, areLines := split()
+	for i, lines := range parts {
+		switch {
+		case i > 0 && areLines:
+			if text := escapeLineStart(in.appendLines(nil, lines)); len(text) > 0 {
+				m.open = append(append(m.open, hardBreak...), text...)
+			}
+			continue
+		case i > 0:
+			m.endParagraph()
+		}
+		m.open = in.appendLines(m.open, lines)
+	}
 	if !b.GetContinued() || len(m.open) > maxOpenBytes {
 		m.endParagraph()
 	}

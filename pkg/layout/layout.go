@@ -33,6 +33,9 @@
 // where a whole column tells (recognised_paragraphs.go). What letters reach tells sizes and baselines (letter_spans.go). Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew,
 // those with a text layer too, are arranged as if they were straight (skew.go).
 //
+// Which lines of a block their writer ended, as those of an address, [LineBreaks] tells who writes it as running text
+// (forced_breaks.go).
+//
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a
 // large first letter that was set apart from the word that it belongs to (drop_caps.go), and for the counters of lines
 // that run from right to left, whose stop was read first (markers.go).
