@@ -19,7 +19,8 @@
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go) in a run of rows (tables_runs.go),
 //     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go)
 //     and be stretched to the edge of their column (tables_stretched_labels.go),
-//     and kept where a second model says so (table_model.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
+//     and kept where a second model says so (table_model.go). Lines that part a page into sections with rows of their own
+//     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
 //     below it (asides.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
@@ -90,6 +91,9 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	} else {
 		page.Blocks = a.buildNativeBlocks(in)
 		a.removeLeaders(page.Blocks)
+		if !in.recognised {
+			page.Blocks = attachHeads(page.Blocks, a.em)
+		}
 	}
 	if in.recognised {
 		page.Blocks = arrangeCards(page.Blocks)

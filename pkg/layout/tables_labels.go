@@ -23,14 +23,22 @@ func attachLabels(tables []*table, lines []inputLine, t rotation, em float64) []
 	return lines
 }
 
-// isBoxesOfFigures reports whether a table is a few columns of figures without a column of words.
+// isBoxesOfFigures reports whether a table is a few columns of figures without a column of words, or has nothing but
+// figures below its head.
 func isBoxesOfFigures(t *table) bool {
 	const rows, columns, share = 3, 3, 0.6
-	figures := make([]int, t.columns)
+	figures, all, words := make([]int, t.columns), 0, 0
 	for i := range t.cells {
-		if c := &t.cells[i]; isNumeric(segmentsText(c.segments)) {
-			figures[c.column]++
+		c := &t.cells[i]
+		switch {
+		case isNumeric(segmentsText(c.segments)):
+			figures[c.column], all = figures[c.column]+1, all+1
+		case c.row > 0:
+			words++
 		}
+	}
+	if t.ruled && t.rows > rows && words == 0 && slices.Min(figures) > 0 && all >= 2*t.rows {
+		return true
 	}
 	return t.ruled && t.rows >= rows && t.columns <= columns && float64(slices.Min(figures)) >= share*float64(t.rows)
 }

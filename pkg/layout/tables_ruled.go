@@ -47,7 +47,7 @@ func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]
 		tab.splitSpanningCells()
 		tab.splitRuledRows()
 		tab.trimEmptyCells()
-		if !tab.isPlausible() || hasLineNumbers(tab.table) {
+		if !tab.isPlausible() || hasLineNumbers(tab.table) || tab.holdsRows() {
 			continue
 		}
 		tab.findHeader()

@@ -1,0 +1,37 @@
+package layout
+
+// holdsRows reports whether the cells of a ruled table hold most of its words in rows and columns of their own, as those
+// of a page do that lines part into sections: these lines rule no table.
+func (t ruledTable) holdsRows() bool {
+	const share = 0.3
+	inRows, all := 0, 0
+	for i := range t.cells {
+		words := 0
+		for _, s := range t.cells[i].segments {
+			words += len(s.words)
+		}
+		if all += words; t.holdsRowsIn(&t.cells[i]) {
+			inRows += words
+		}
+	}
+	return inRows > 0 && float64(inRows) > share*float64(all)
+}
+
+// holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows.
+func (t ruledTable) holdsRowsIn(c *tableCell) bool {
+	const fewest, columns, share = 4, 3, 0.6 // rows, and those with text in several places
+	if len(c.segments) < fewest {
+		return false
+	}
+	setting := textSetting{em: t.em, style: &styles{rotation: t.rotation, em: t.em}}
+	split := aligner{textSetting: setting}
+	rows := leaf{append([]segment(nil), c.segments...)}.buildRows(t.em)
+	var several []tableLine
+	for _, r := range rows {
+		if cells := split.splitRowCells(r); len(cells) > 1 {
+			several = append(several, tableLine{row: r, cells: cells, several: true})
+		}
+	}
+	return len(several) >= fewest && float64(len(several)) >= share*float64(len(rows)) &&
+		len(columnFinder{setting}.findGutters(several)) >= columns-1
+}
