@@ -20,7 +20,8 @@
 //     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go)
 //     and be stretched to the edge of their column (tables_stretched_labels.go),
 //     and kept where a second model says so (table_model.go). Lines that part a page into sections with rows of their own
-//     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go). Boxes at the ends of a form's lines take those as labels (tables_labels.go).
+//     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
+//     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
 //     below it (asides.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,

@@ -17,10 +17,11 @@ func (t ruledTable) holdsRows() bool {
 	return inRows > 0 && float64(inRows) > share*float64(all)
 }
 
-// holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows.
+// holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows: in many more than the
+// cells beside it part it into, as boxes at the ends of a form's lines do.
 func (t ruledTable) holdsRowsIn(c *tableCell) bool {
 	const fewest, columns, share = 4, 3, 0.6 // rows, and those with text in several places
-	if len(c.segments) < fewest {
+	if len(c.segments) < fewest*max(1, c.rowSpan) {
 		return false
 	}
 	setting := textSetting{em: t.em, style: &styles{rotation: t.rotation, em: t.em}}
@@ -28,10 +29,10 @@ func (t ruledTable) holdsRowsIn(c *tableCell) bool {
 	rows := leaf{append([]segment(nil), c.segments...)}.buildRows(t.em)
 	var several []tableLine
 	for _, r := range rows {
-		if cells := split.splitRowCells(r); len(cells) > 1 {
+		if cells := split.splitRowCells(r); split.hasSeveralCells(cells) && !hasLeaderDots(segment{words: segmentWords(cells)}) {
 			several = append(several, tableLine{row: r, cells: cells, several: true})
 		}
 	}
-	return len(several) >= fewest && float64(len(several)) >= share*float64(len(rows)) &&
+	return len(several) >= fewest*max(1, c.rowSpan) && float64(len(several)) >= share*float64(len(rows)) &&
 		len(columnFinder{setting}.findGutters(several)) >= columns-1
 }

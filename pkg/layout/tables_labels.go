@@ -92,7 +92,11 @@ func areLabels(t *table, labels [][]segment, em float64) bool {
 		rows := leaf{slices.Clone(lines)}.buildRows(em)
 		first, last := rows[0], rows[len(rows)-1]
 		starts = append(starts, first.x0)
-		begin := firstRune(segmentsText(first.segments))
+		text := segmentsText(first.segments)
+		if isNumeric(text) { // of a table beside it
+			continue
+		}
+		begin := firstRune(text)
 		if (math.Abs(first.core.centerY()-figures[row]) < level*em || math.Abs(last.core.centerY()-figures[row]) < level*em) && !unicode.IsLower(begin) {
 			good++
 		}
