@@ -52,13 +52,13 @@ func (l *LineBreaks) Split(block int) (parts [][]*inkstreamv1.Line, areLines boo
 type brokenLine struct {
 	x0, x1, firstWidth      float64
 	startsLower, endsInText bool // it begins with a small letter; it ends no sentence
-	hyphenated              bool // it ends with a hyphen
+	hyphenated, unspaced    bool // it ends with a hyphen; its script has no blank before it
 }
 
 // find tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
 // text.
 func (l *LineBreaks) find(block int, lines []*inkstreamv1.Line) (breaks []bool, areLines bool) {
-	const room, alike, wide = 1.0, 0.1, 30.0 // ems
+	const room, alike, wide, narrow = 1.0, 0.1, 30.0, 24.0 // ems
 	if len(lines) < 2 {
 		return nil, false
 	}
@@ -70,7 +70,12 @@ func (l *LineBreaks) find(block int, lines []*inkstreamv1.Line) (breaks []bool, 
 	for _, s := range shapes {
 		left, right = min(left, s.x0), max(right, s.x1)
 	}
-	right = max(right, l.columnEnd(block, left, em))
+	limit := wide
+	if shapes[1].unspaced { // words may be broken anywhere, and no small letter tells that they are
+		limit = narrow
+	} else {
+		right = max(right, l.columnEnd(block, left, em))
+	}
 	centred := areCentred(shapes, left, right, em)
 	breaks = make([]bool, len(lines)-1)
 	forced, inText, goOn := 0, 0, 0
@@ -101,7 +106,7 @@ func (l *LineBreaks) find(block int, lines []*inkstreamv1.Line) (breaks []bool, 
 		case !areLines: // of running text, some end a paragraph
 			breaks[i] = breaks[i] && !line.endsInText && !next.startsLower
 		case !breaks[i]: // the longest line, or one of text among them
-			breaks[i] = !line.hyphenated && !next.startsLower && (centred || !line.endsInText || right-left < wide*em)
+			breaks[i] = !line.hyphenated && !next.startsLower && (centred || !line.endsInText || right-left < limit*em)
 		}
 	}
 	return breaks, areLines
@@ -141,7 +146,7 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 		if i > 0 {
 			before := lines[i-1].GetWords()
 			if !NeedsSpace(before[len(before)-1].GetText(), words[0].GetText()) {
-				shapes[i].firstWidth = min(shapes[i].firstWidth, twoSigns*size)
+				shapes[i].firstWidth, shapes[i].unspaced = min(shapes[i].firstWidth, twoSigns*size), true
 			}
 		}
 	}

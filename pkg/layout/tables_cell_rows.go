@@ -18,7 +18,7 @@ func (t ruledTable) holdsRows() bool {
 }
 
 // holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows: in many more than the
-// cells beside it part it into, as boxes at the ends of a form's lines do.
+// cells at its side part it into, as boxes at the ends of a form's lines do.
 func (t ruledTable) holdsRowsIn(c *tableCell) bool {
 	const fewest, columns, share = 4, 3, 0.6 // rows, and those with text in several places
 	if len(c.segments) < fewest*max(1, c.rowSpan) {

@@ -93,7 +93,7 @@ func areLabels(t *table, labels [][]segment, em float64) bool {
 		first, last := rows[0], rows[len(rows)-1]
 		starts = append(starts, first.x0)
 		text := segmentsText(first.segments)
-		if isNumeric(text) { // of a table beside it
+		if isNumeric(text) { // of a table at its side
 			continue
 		}
 		begin := firstRune(text)
