@@ -70,7 +70,7 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 	return column
 }
 
-// areCellsBetweenRules reports whether lines are drawn across a gutter that part what stands beside it into rows of a few
+// areCellsBetweenRules reports whether lines are drawn across a gutter that part the text on its sides into rows of a few
 // short lines, most with text on both sides.
 func (j *gutterJudge) areCellsBetweenRules(left, right []sideLine, gap span) bool {
 	const fewest, words, lines, filled, slack = 4, 3.0, 3.0, 0.6, 0.1 // rows; of a line; of a row; share of the rows; ems

@@ -1124,10 +1124,11 @@ func (x *Word) GetDoubt() string {
 	return ""
 }
 
-// Font is a font that native text of the page is set in.
+// Font is a font that text of the page is set in. Of recognised text no more is told than what is bold: such words have a
+// font of weight 700 without a name, others have none.
 type Font struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As the PDF names it, subset prefix removed.
+	// As the PDF names it, subset prefix removed; empty where unknown.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// 100 to 900, 0 where unknown.
 	Weight     int32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
