@@ -19,7 +19,7 @@ func TestLigatureOfArabic(t *testing.T) {
 	}{
 		{"a ligature that was turned, its box parted", "خال", []Rect{two, left, right}, "خلا"},
 		{"a ligature in order, its box parted", "لا", []Rect{left, right}, "لا"},
-		{"letters of one size in order", "بب", []Rect{right, left}, "بب"},
+		{"letters of one pitch", "الب", []Rect{left, right, {Left: 20, Right: 25, Top: 12}}, "الب"},
 		{"a ligature that was turned", "خال", []Rect{two, one, one}, "خلا"},
 		{"a ligature in order", "لا", []Rect{one, one}, "لا"},
 		{"letters of any ligature that were turned", "حرش", []Rect{two, one, one}, "حشر"},
@@ -38,6 +38,7 @@ func TestLigatureOfArabic(t *testing.T) {
 			r.out.Chars = append(r.out.Chars, Char{Rune: letter, Box: tt.boxes[i]})
 			r.turnLigature()
 		}
+		r.out.turnPartedLigatures()
 		if got := r.out.string(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}

@@ -89,6 +89,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	r.believeDoubtfulBlanks()
 	r.measureUnnamedFonts()
 	p.in.callFunction(fnTextClosePage, tp)
+	r.out.turnPartedLigatures()
 	r.out.repairBrokenLines()
 	if r.wide {
 		r.out.turnColumns()
@@ -198,11 +199,11 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 	r.turnLigature()
 }
 
-const lam = 'ل'
+const lam, alefs = 'ل', "اأإآٱ"
 
 // turnLigature puts the letters of a ligature that runs from right to left in order, the last of which came in just now.
-// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share or part its box, and a
-// letter and its marks that are one text object. Lam and alef are known whatever order the file has them in: no font joins an alef
+// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box, and a letter
+// and its marks that are one text object. Lam and alef are known whatever order the file has them in: no font joins an alef
 // to a lam after it.
 func (r *textReader) turnLigature() {
 	last := len(r.out.Chars) - 1
@@ -211,15 +212,13 @@ func (r *textReader) turnLigature() {
 	if c.Rune < firstOfHebrew || c.Box == (Rect{}) || !runsRightToLeft(c.Rune) && !isMark(c.Rune) {
 		return
 	}
-	first := r.skipBack(last, func(d *Char) bool {
-		return (d.Box == c.Box || d.Box.isPartBefore(c.Box)) && (runsRightToLeft(d.Rune) || isMark(d.Rune))
-	})
+	first := r.skipBack(last, func(d *Char) bool { return d.Box == c.Box && (runsRightToLeft(d.Rune) || isMark(d.Rune)) })
 	marks := r.skipBack(last, func(d *Char) bool { return isMark(d.Rune) })
 	if runsRightToLeft(c.Rune) && (marks == 0 || r.out.Chars[marks-1].Run != c.Run) { // the object begins with them
 		first = min(first, marks)
 	}
 	glyph := r.out.Chars[first : last+1]
-	if len(glyph) == 2 && glyph[0].Rune == lam && strings.ContainsRune("اأإآٱ", c.Rune) ||
+	if len(glyph) == 2 && glyph[0].Rune == lam && strings.ContainsRune(alefs, c.Rune) ||
 		!slices.ContainsFunc(glyph, func(d Char) bool { return runsRightToLeft(d.Rune) }) {
 		return
 	}
@@ -228,10 +227,25 @@ func (r *textReader) turnLigature() {
 	}
 }
 
-// isPartBefore reports whether a box is a part of a glyph's that was parted evenly among its letters, left of the part o.
+// turnPartedLigatures puts lam and alef in order where they are one glyph, whose box was parted evenly among its letters
+// and not given to each. Letters of one pitch have such boxes too: then there are more than two of them.
+func (t *Text) turnPartedLigatures() {
+	isPart := func(i, j int) bool { // of the same glyph as the next
+		return i >= 0 && j < len(t.Chars) && t.Chars[i].Run == t.Chars[j].Run && t.Chars[i].Box.isPartBefore(t.Chars[j].Box)
+	}
+	for i := 1; i < len(t.Chars); i++ {
+		first, last := &t.Chars[i-1], &t.Chars[i]
+		if last.Rune == lam && last.Box != (Rect{}) && strings.ContainsRune(alefs, first.Rune) && isPart(i-1, i) && !isPart(i-2, i-1) && !isPart(i, i+1) {
+			first.Rune, last.Rune = last.Rune, first.Rune
+		}
+	}
+}
+
+// isPartBefore reports whether a box is a part of a glyph's that was parted evenly among its letters, right before the
+// part o.
 func (r Rect) isPartBefore(o Rect) bool {
 	const exact = 1e-3 // points
-	return r.Top == o.Top && r.Bottom == o.Bottom && r.Right <= o.Left+exact && math.Abs(r.Right-r.Left-o.Right+o.Left) < exact
+	return r.Top == o.Top && r.Bottom == o.Bottom && math.Abs(r.Right-o.Left) < exact && math.Abs(r.Right-r.Left-o.Right+o.Left) < exact
 }
 
 // skipBack returns the first of the characters before one that belong to it, in its text object.
