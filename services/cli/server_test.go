@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"inkstream.dev/pkg/bus/bustest"
 	"inkstream.dev/pkg/pdftest"
 	"inkstream.dev/pkg/sandbox"
 	"inkstream.dev/pkg/service"
@@ -141,6 +142,10 @@ func wantResults(t *testing.T, env shell, id string, doc pdftest.File) {
 
 func wantLists(t *testing.T, env shell, id, label string, doc pdftest.File) {
 	t.Helper()
+	bustest.Eventually(t, "the job in the list, which is a moment behind it", func() bool {
+		_, out, _ := env.run(t, "list", "-q", "--label", label, "--state", "succeeded")
+		return strings.Contains(out, id)
+	})
 	env.want(t, 0, id, "list", "--label", label, "--since", "1h", "--state", "succeeded,failed")
 	if out := env.want(t, 0, "", "list", "-q", "--label", label); strings.TrimSpace(out) != id {
 		t.Errorf("list -q by label: got %q, want %s alone", out, id)
