@@ -27,8 +27,9 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 		case len(own) > 0:
 			limit = 2.5
 		}
-		if gap > max(limit*m.em, 1.3*leading) && (gap > maxColumnGap*m.em || !m.headColumns(slabs[first:end], slabs[end:], left) &&
-			(len(own) > 0 || !m.goesOnInColumn(slabs[first:end], slabs[end:], left))) {
+		if gap > max(limit*m.em, 1.3*leading) && (gap > maxColumnGap*m.em ||
+			!m.headColumns(slabs[first:end], slabs[end:], left) &&
+				(len(own) > 0 || !m.goesOnInColumn(slabs[first:end], slabs[end:], left))) {
 			break
 		}
 		*gutters = left

@@ -107,8 +107,8 @@ func RecognisedTypeSize(word string, height float64) float64 {
 	return height / usualSpan
 }
 
-// medianLetterSize returns the size of most of the text as the letters of recognised words tell it. It is that of paragraphs; columns and
-// tables are told by what the height of boxes alone says of the size.
+// medianLetterSize returns the size of most of the text as the letters of recognised words tell it. It is that of
+// paragraphs; columns and tables are told by what the height of boxes alone says of the size.
 func medianLetterSize(lines []inputLine, t rotation) float64 {
 	return medianSize(lines, t, func(w *inkstreamv1.Word, box rect) float64 {
 		if w.Confidence != nil && w.GetSize() == 0 {
