@@ -26,7 +26,8 @@
 //     below it (asides.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
 //     chance_markers.go), and
-//     where the room above a line, its indent, or the end of the line before tells a paragraph (paragraph_room.go). Prose
+//     where the room above a line, its indent, the end of the line before, or who speaks (speakers.go) tells a
+//     paragraph (paragraph_room.go). Prose
 //     in a font of fixed pitch is text, and no code (typescript.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
