@@ -41,7 +41,7 @@ func (m *MarkdownWriter) WritePage(p *inkstreamv1.Page) error {
 	m.links.startPage(p.GetLinks())
 	breaks := layout.NewLineBreaks(p)
 	for i, b := range p.GetBlocks() {
-		m.writeBlock(p, b, func() ([][]*inkstreamv1.Line, bool) { return breaks.Split(i) })
+		m.writeBlock(p, b, func() ([][]*inkstreamv1.Line, bool) { return breaks.SplitBlock(i) })
 	}
 	if len(m.open)+len(m.interruptions) > maxOpenBytes {
 		m.endParagraph()

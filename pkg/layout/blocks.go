@@ -477,8 +477,7 @@ func (p *textColumn) fillsLine(prev, next lineShape) bool {
 
 // endWithNext returns where a line would end if the first word of the next stood in it.
 func endWithNext(prev, next lineShape, em float64) float64 {
-	const blank = 0.3 // ems
-	return prev.x1 + blank*em + next.firstWidth
+	return prev.x1 + blankShare*em + next.firstWidth
 }
 
 // isDisplayFormula reports whether a line is a formula that is set apart from another line by its indent.

@@ -33,11 +33,11 @@ func NewLineBreaks(page *inkstreamv1.Page) *LineBreaks {
 	return l
 }
 
-// Split parts the lines of a block of the page, counted from 0, where its writer ended them: the lines of an address or
+// SplitBlock parts the lines of a block of the page, counted from 0, where its writer ended them: the lines of an address or
 // of verse from one another, or running text into its paragraphs; one part where it is one paragraph.
-func (l *LineBreaks) Split(block int) (parts [][]*inkstreamv1.Line, areLines bool) {
+func (l *LineBreaks) SplitBlock(block int) (parts [][]*inkstreamv1.Line, areLines bool) {
 	lines := l.blocks[block].GetLines()
-	breaks, areLines := l.find(block, lines)
+	breaks, areLines := l.findBreaks(block, lines)
 	start := 0
 	for i, forced := range breaks {
 		if forced {
@@ -55,9 +55,9 @@ type brokenLine struct {
 	hyphenated, unspaced    bool // it ends with a hyphen; its script has no blank before it
 }
 
-// find tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
+// findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
 // text.
-func (l *LineBreaks) find(block int, lines []*inkstreamv1.Line) (breaks []bool, areLines bool) {
+func (l *LineBreaks) findBreaks(block int, lines []*inkstreamv1.Line) (breaks []bool, areLines bool) {
 	const room, alike, wide, narrow = 1.0, 0.1, 30.0, 24.0 // ems
 	if len(lines) < 2 {
 		return nil, false

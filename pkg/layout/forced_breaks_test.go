@@ -61,7 +61,7 @@ func TestLineBreaks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			page := &inkstreamv1.Page{Width: 600, Height: 800, Blocks: tt.blocks}
-			parts, areLines := NewLineBreaks(page).Split(0)
+			parts, areLines := NewLineBreaks(page).SplitBlock(0)
 			var texts []string
 			for _, lines := range parts {
 				var words []string
@@ -93,7 +93,7 @@ func TestLineBreaksOfOddBlocks(t *testing.T) {
 	}
 	breaks := NewLineBreaks(page)
 	for i, b := range page.GetBlocks() {
-		parts, _ := breaks.Split(i)
+		parts, _ := breaks.SplitBlock(i)
 		n := 0
 		for _, lines := range parts {
 			n += len(lines)

@@ -33,7 +33,8 @@
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
 // their own go back to their entries (recognised_pages.go), and paragraphs that it parted go on, or part
-// where a whole column tells (recognised_paragraphs.go). What letters reach tells sizes and baselines (letter_spans.go). Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew,
+// where a whole column tells (recognised_paragraphs.go). What letters reach tells sizes and baselines
+// (letter_spans.go). Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew,
 // those with a text layer too, are arranged as if they were straight (skew.go).
 //
 // Which lines of a block their writer ended, as those of an address, [LineBreaks] tells who writes it as running text

@@ -58,8 +58,10 @@ func (s *styles) measurePitch(lines []inputLine) {
 			continue
 		}
 		above, below := s.rotation.rotateRect(rectFromBox(first[0].GetBbox())), s.rotation.rotateRect(rectFromBox(second[0].GetBbox()))
-		step := measureShape(second, s).baseline - measureShape(first, s).baseline
-		if math.Abs(above.x0-below.x0) < near*s.em && step > 0.5*s.em && step < most*s.em {
+		if math.Abs(above.x0-below.x0) > near*s.em || below.y1-above.y1 > 2*most*s.em {
+			continue
+		}
+		if step := measureShape(second, s).baseline - measureShape(first, s).baseline; step > 0.5*s.em && step < most*s.em {
 			steps = append(steps, step)
 		}
 	}
@@ -71,7 +73,7 @@ func (s *styles) measurePitch(lines []inputLine) {
 // hasNoRoomForNext reports whether the first word of the second line, right below the first or at an indent, had no room
 // in that: the lines that begin there end before where it would.
 func (s *styles) hasNoRoomForNext(lines []inputLine) bool {
-	const near, hang, pitch, blank, most = 0.3, 2.5, 2.0, 0.3, 6 // ems; lines
+	const near, hang, pitch, most = 0.3, 2.5, 2.0, 6 // ems; lines
 	first := s.rotation.rotateRect(boundingBox(lines[0].words))
 	end, right, before := math.Inf(-1), first.x1, first
 	for i, line := range lines[1:min(most, len(lines))] {
@@ -83,7 +85,7 @@ func (s *styles) hasNoRoomForNext(lines []inputLine) bool {
 			break
 		}
 		if i == 0 {
-			end = first.x1 + blank*s.em + s.rotation.rotateRect(rectFromBox(line.words[0].GetBbox())).width()
+			end = first.x1 + blankShare*s.em + s.rotation.rotateRect(rectFromBox(line.words[0].GetBbox())).width()
 		}
 		right, before = max(right, next.x1), next
 	}

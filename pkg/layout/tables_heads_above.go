@@ -149,7 +149,7 @@ func (h headAbove) placeLine(line *inkstreamv1.Line) []headPiece {
 		text := segmentsText([]segment{{words: p.words}})
 		size := float64(p.words[0].GetSize())
 		if len(p.words) > mostWords || isNumeric(text) && !isYear(text) || isCaption(text) || h.size > 0 && size > largerThanTable*h.size ||
-			p.x0 < h.x0-outside*h.em || p.x1 > h.x1+outside*h.em || !h.place(&p) {
+			p.x0 < h.x0-outside*h.em || p.x1 > h.x1+outside*h.em || !h.findColumns(&p) {
 			return nil
 		}
 		start, out = i, append(out, p)
@@ -157,9 +157,9 @@ func (h headAbove) placeLine(line *inkstreamv1.Line) []headPiece {
 	return out
 }
 
-// place finds the columns that a piece stands over; false if it is the head of none. The head of figures that are
+// findColumns finds the columns that a piece stands over; false if it is the head of none. The head of figures that are
 // narrower than it stands out on one side, or on both; that of several columns is in the middle of them.
-func (h headAbove) place(p *headPiece) bool {
+func (h headAbove) findColumns(p *headPiece) bool {
 	const edge, centred = 0.4, 1.0 // ems
 	last, best := -1, -1
 	for j, at := range h.columns {

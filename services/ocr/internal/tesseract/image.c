@@ -197,12 +197,12 @@ static int ground_grey(PIX *grey) {
 
 // turn_area turns the pixels of an area, whose mask at a quarter of the resolution stands at a place of such a mask, to their opposite. Its
 // ground becomes as light as the paper: the opposite of grey is grey, and beside white would pass for ink as before.
-static void turn_area(PIX *out, PIX *grey, PIX *area, BOX *place, int paper) {
+static void turn_area(PIX *out, PIX *area, BOX *place, int paper) {
 	l_int32 x, y, w, h;
 	boxGetGeometry(place, &x, &y, &w, &h);
 	BOX *box = boxCreate(4 * x, 4 * y, 4 * w, 4 * h);
 	PIX *mask = pixExpandReplicate(area, 4);
-	PIX *part = pixClipRectangle(grey, box, NULL);
+	PIX *part = pixClipRectangle(out, box, NULL);
 	PIX *opposite = part == NULL ? NULL : pixInvert(NULL, part);
 	if (mask != NULL && opposite != NULL) {
 		int ground = ground_grey(opposite);
@@ -232,7 +232,7 @@ static PIX *turn_light(PIX *grey, int below, int dpi) {
 		for (int i = 0; i < boxaGetCount(places); i++) {
 			PIX *mask = pixaGetPix(masks, i, L_CLONE);
 			BOX *place = boxaGetBox(places, i, L_CLONE);
-			turn_area(out, out, mask, place, paper);
+			turn_area(out, mask, place, paper);
 			pixDestroy(&mask);
 			boxDestroy(&place);
 		}
