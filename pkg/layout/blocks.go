@@ -40,14 +40,13 @@ type lineShape struct {
 	speaker            string     // the name that it begins with, see speakerOf
 }
 
-// measureShape measures a line of words. Boxes may be as tight as the letters, so the baseline is not the lower edge
-// of the line: it is where a good part of its words end, those without letters that go below it.
-func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
+// measureExtent measures where a line of words lies. Boxes may be as tight as the letters, so the baseline is not the
+// lower edge of the line: it is where a good part of its words end, those without letters that go below it.
+func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
 	var bottoms, heights [64]float64 // of the first words: enough to tell
 	n := 0
-	t := st.rotation
 	first := t.rotateRect(rectFromBox(words[0].GetBbox()))
-	s := lineShape{x0: first.x0, x1: first.x1, style: st.lineStyleOf(words)}
+	s := lineShape{x0: first.x0, x1: first.x1, firstWidth: first.width()}
 	for _, w := range words {
 		box := t.rotateRect(rectFromBox(w.GetBbox()))
 		s.x0, s.x1 = min(s.x0, box.x0), max(s.x1, box.x1)
@@ -65,10 +64,18 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	slices.Sort(bottoms[:n])
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
+	return s
+}
+
+// measureShape measures a line of words, and what they say of it.
+func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
+	t := st.rotation
+	s := measureExtent(words, t)
+	s.style = st.lineStyleOf(words)
 	s.capitals = areAllCapitals(words)
 	s.writtenOn = slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return strings.Contains(w.GetText(), "_____") })
 	s.startsLower, s.speaker = startsLower(words[0].GetText()), speakerOf(words)
-	s.startsBold, s.firstWidth = st.fontStyleOf(words[0]).bold, first.width()
+	s.startsBold = st.fontStyleOf(words[0]).bold
 	if text := words[0].GetText(); unicodescript.IsUnspaced(firstRune(text)) { // a line may end behind any character
 		s.firstWidth /= float64(utf8.RuneCountInString(text))
 	}

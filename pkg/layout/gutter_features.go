@@ -149,6 +149,9 @@ func measureSide(lines []sideLine, em float64) sideStats {
 
 // countsOn reports whether a number is the next after another, as those in the margin that count lines are.
 func countsOn(before, next string) bool {
+	if !unicode.IsDigit(firstRune(before)) || !unicode.IsDigit(firstRune(next)) {
+		return false // for almost all words: an error takes longer to make than a number to read
+	}
 	a, err := strconv.Atoi(before)
 	b, err2 := strconv.Atoi(next)
 	return err == nil && err2 == nil && (b == a+1 || b == a+5)

@@ -53,10 +53,18 @@ func newStripRows(segments []segment, em float64, t rotation) []stripRow {
 	for i := range indexed {
 		indexed[i].order = i
 	}
+	words := 0
+	for _, s := range indexed {
+		words += len(s.words)
+		if s.table != nil {
+			words++ // which is placed as one
+		}
+	}
 	rows := leaf{indexed}.buildRows(em)
 	out := make([]stripRow, 0, len(rows))
+	placed, texts := make([]placedWord, 0, words), make([]*inkstreamv1.Word, 0, words) // of all rows
 	for _, r := range rows {
-		row := stripRow{rect: r.rect}
+		row := stripRow{rect: r.rect, words: placed[len(placed):]}
 		for _, s := range r.segments {
 			if s.table != nil {
 				row.words = append(row.words, placedWord{s.rect, nil, 0, s.order})
@@ -66,10 +74,12 @@ func newStripRows(segments []segment, em float64, t rotation) []stripRow {
 			}
 		}
 		slices.SortStableFunc(row.words, func(a, b placedWord) int { return cmp.Compare(a.x0, b.x0) })
-		row.texts = make([]*inkstreamv1.Word, len(row.words))
-		for i, w := range row.words {
-			row.texts[i] = w.word
+		placed = placed[:len(placed)+len(row.words)]
+		row.texts = texts[len(texts):]
+		for _, w := range row.words {
+			row.texts = append(row.texts, w.word)
 		}
+		texts = texts[:len(texts)+len(row.texts)]
 		reach := row.words[0].x1
 		for i, w := range row.words[1:] {
 			if w.x0-reach >= minStripWidth*em && len(row.free) < maxGutters {
@@ -279,6 +289,7 @@ func (r *stripRow) gapAt(s span) int {
 
 // sides returns the lines of text left and right of a strip, as far as the next wide gap.
 func (s *strip) sides(rows []stripRow, em float64) (left, right []sideLine) {
+	left, right = make([]sideLine, 0, len(s.both)), make([]sideLine, 0, len(s.both))
 	for _, i := range s.both {
 		row := &rows[i]
 		at := row.gapAt(s.span)

@@ -61,7 +61,8 @@ func (s *styles) measurePitch(lines []inputLine) {
 		if math.Abs(above.x0-below.x0) > near*s.em || below.y1-above.y1 > 2*most*s.em {
 			continue
 		}
-		if step := measureShape(second, s).baseline - measureShape(first, s).baseline; step > 0.5*s.em && step < most*s.em {
+		step := measureExtent(second, s.rotation).baseline - measureExtent(first, s.rotation).baseline
+		if step > 0.5*s.em && step < most*s.em {
 			steps = append(steps, step)
 		}
 	}
@@ -265,6 +266,8 @@ func isMathSigns(text string) bool {
 	some := false
 	for _, r := range text {
 		switch {
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z':
+			return false
 		case r >= 0x2200 && r <= 0x22ff || r >= 0x2a00 && r <= 0x2aff || r >= 0x1d400 && r <= 0x1d7ff ||
 			strings.ContainsRune("=+×÷±∑∏√∫", r):
 			some = true

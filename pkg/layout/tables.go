@@ -212,6 +212,9 @@ func isNumeric(text string) bool {
 		}
 	}
 	if digits == 0 {
+		if others > 2 {
+			return false
+		}
 		switch strings.TrimSpace(text) {
 		case "-", "–", "—", "--", "…", "n/a", "N/A", "na", "n.a.", "†", "‡", "#", "*", ".", "..":
 			return true

@@ -107,11 +107,15 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 // splitRowCells returns the parts of a row that stand apart, from left to right.
 func (a *aligner) splitRowCells(r row) []segment {
 	tn := a.style.rotation
-	var out []segment
+	out := make([]segment, 0, len(r.segments)+1)
 	for _, s := range r.segments {
-		start := 0
-		for i := 1; i < len(s.words); i++ {
-			left, right := tn.rotateRect(rectFromBox(s.words[i-1].GetBbox())), tn.rotateRect(rectFromBox(s.words[i].GetBbox()))
+		start, right := 0, rect{}
+		for i, w := range s.words {
+			left := right
+			right = tn.rotateRect(rectFromBox(w.GetBbox()))
+			if i == 0 {
+				continue
+			}
 			size := max(left.height(), right.height(), 0.7*a.em)
 			if right.x0-left.x1 > wideGap*min(size, max(1.3*a.em, 0.6*s.size)) { // blanks of a title are wider than gaps of a table
 				out = append(out, segmentPart(s, start, i, tn))
@@ -199,7 +203,7 @@ func hasLeaderDots(s segment) bool {
 	dots := 0
 	for _, w := range s.words {
 		text := w.GetText()
-		if strings.Contains(text, "....") || strings.Contains(text, "…") && len(text) > 6 {
+		if len(text) > 3 && strings.Contains(text, "....") || len(text) > 6 && strings.Contains(text, "…") {
 			return true
 		}
 		if text == "." || text == ".." || text == "..." {
