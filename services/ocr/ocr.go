@@ -52,7 +52,7 @@ func (c *Config) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.Engine, "ocr.engine", c.Engine,
 		"`engine` that jobs may choose: tesseract alone, or auto or vision for vision models too; vision also waits for them")
 	c.Vision.Register(fs)
-	fs.StringVar(&c.Languages, "ocr.languages", c.Languages, "languages of jobs that name none, e.g. eng+deu")
+	fs.StringVar(&c.Languages, "ocr.languages", c.Languages, "languages that pages of jobs which name none are read in first, e.g. eng+deu")
 	fs.DurationVar(&c.PageTimeout, "ocr.page-timeout", c.PageTimeout, "how long the recognition of a page may take")
 	fs.DurationVar(&c.FirstTry, "ocr.first-try", c.FirstTry,
 		"how long the recognition of a page may take before it is done behind what others wait for")

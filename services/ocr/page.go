@@ -146,7 +146,7 @@ func (st *steps) recognisePage(ctx context.Context, s *stage.Snapshot, n int, im
 	opts RecogniseOptions) (*inkstreamv1.Page, error) {
 	r := s.Job
 	if opts.Languages = r.Options.Languages; opts.Languages == "" {
-		opts.Languages = st.cfg.Languages
+		opts.Languages, opts.MayBeOther = st.cfg.Languages, true
 	}
 	limit := job.ShorterLimit(r.Options.PageTimeout, st.cfg.PageTimeout)
 	// A vision model may take as long as the page may: it holds no core, and a short first try would cut its answer.

@@ -256,6 +256,38 @@ func TestFirstTryOfAPage(t *testing.T) {
 	}
 }
 
+// Only languages that nobody has named may turn out to be others.
+func TestLanguagesOfAPage(t *testing.T) {
+	t.Parallel()
+	sheet, err := enginetest.NewTextSample(150, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		named, want string
+		mayBeOther  bool
+	}{
+		{"", "fra", true},
+		{"fra", "fra", false},
+		{"deu+eng", "deu+eng", false},
+	} {
+		asked := make(chan ocr.RecogniseOptions, 10)
+		engine := enginetest.FlakyEngine(0, fault.PageTimeout, func(_ context.Context, _ ocr.Image,
+			opts ocr.RecogniseOptions) (*inkstreamv1.Page, error) {
+			asked <- opts
+			return &inkstreamv1.Page{Outcome: outcome.OCR}, nil
+		})
+		f := newFixtureOf(t, engine, job.Options{Languages: tt.named}, func(c *ocr.Config) { c.Languages = "fra" })
+		f.putObject(t, f.rasterKey(), sheet.EncodePGM())
+		f.runTask(t)
+		f.readPage(t)
+		if got := <-asked; got.Languages != tt.want || got.MayBeOther != tt.mayBeOther {
+			t.Errorf("languages %q named: read in %q, others %v; want %q, %v", tt.named, got.Languages, got.MayBeOther,
+				tt.want, tt.mayBeOther)
+		}
+	}
+}
+
 // A crash takes what is not synced: the raster is made again, and its page does not fail for it.
 func TestMissingRasterIsRenderedAgain(t *testing.T) {
 	t.Parallel()

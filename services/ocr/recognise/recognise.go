@@ -25,6 +25,9 @@ type Options struct {
 	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto. Where none of them is
 	// written in Latin letters, an engine may read what is in English.
 	Languages string
+	// MayBeOther says that nobody has named the languages, which are but the usual ones: a page that turns out to be in
+	// others is read again in those, where they are installed.
+	MayBeOther bool
 	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.
 	Timeout time.Duration
 	// Deskew straightens a skewed page; Rotate turns one that does not stand upright.

@@ -584,7 +584,8 @@ type JobOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Scheduling lane: interactive (the default) goes first, batch yields but never starves.
 	Lane string `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
-	// Tesseract language codes joined by +, e.g. eng+deu. Empty: the server's default.
+	// Tesseract language codes joined by +, e.g. eng+deu. Empty: the server's default, and pages that turn out to be in
+	// another language that is installed are read again in that.
 	Languages string `protobuf:"bytes,2,opt,name=languages,proto3" json:"languages,omitempty"`
 	// How long a run of the job may take, at least 1 s. The server's own limit holds as well. REST: document_timeout=10m.
 	DocumentTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=document_timeout,json=documentTimeout,proto3" json:"document_timeout,omitempty"`

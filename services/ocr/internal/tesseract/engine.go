@@ -153,7 +153,7 @@ func (e *Engine) RecognisePage(ctx context.Context, img recognise.Image,
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(request{Languages: languages, DPI: img.DPI, Deskew: opts.Deskew,
+	body, err := json.Marshal(request{Languages: languages, MayBeOther: opts.MayBeOther, DPI: img.DPI, Deskew: opts.Deskew,
 		Rotate: opts.Rotate})
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)

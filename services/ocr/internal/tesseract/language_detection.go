@@ -132,7 +132,12 @@ func (m *handleCache) detectLanguage(r *reader) (string, error) {
 	case len(candidates) == 1:
 		return candidates[0], nil
 	}
-	best, bestLanguage := -1.0, m.first
+	return m.bestLanguage(r, candidates, turn)
+}
+
+// bestLanguage returns the language, of several, that two squares of the page read best in.
+func (m *handleCache) bestLanguage(r *reader, candidates []string, turn int) (string, error) {
+	best, bestLanguage := -1.0, candidates[0]
 	for _, l := range candidates[:min(len(candidates), maxTriedLanguages)] {
 		h, err := m.handleFor(l)
 		if err != nil {

@@ -28,8 +28,9 @@ func Program() sandbox.Program {
 
 // request is what goes with a raster's file.
 type request struct {
-	Languages string  `json:"languages"`
-	DPI       float32 `json:"dpi"`
+	Languages  string  `json:"languages"`
+	MayBeOther bool    `json:"mayBeOther,omitempty"`
+	DPI        float32 `json:"dpi"`
 
 	Deskew bool `json:"deskew,omitempty"`
 	Rotate bool `json:"rotate,omitempty"`
@@ -96,13 +97,35 @@ func (c *pageHandler) recognisePage(req sandbox.Request) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend([]byte{isPage}, got.toPage(img, r.DPI))
 }
 
+// readPage reads a page in the languages of the request. Where those are but the usual ones, a page that is in others
+// is read once more, in those, and lines that are surer in the usual ones stay: a page may be in two languages.
 func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
+	first, err := c.readPageIn(req.Languages, req, img)
+	if err != nil || first.other == "" {
+		return first, err
+	}
+	req.MayBeOther = false
+	second, err := c.readPageIn(first.other, req, img)
+	if err != nil {
+		return reading{}, err
+	}
+	switch inLatin := !isNonLatin(first.other); {
+	case !inLatin && second.legibilityScore() < minOtherScriptGain*first.legibilityScore(),
+		inLatin && second.legibilityScore() < first.legibilityScore():
+		return c.readPageIn(req.Languages, req, img)
+	case inLatin && second.turn == first.turn:
+		return mergeReadings(second, first), nil
+	default:
+		return second, nil
+	}
+}
+
+func (c *pageHandler) readPageIn(languages string, req request, img greyImage) (reading, error) {
 	crashed := func(err error) error { return fault.New(fault.EngineCrashed, "%v", err) }
 	r, err := newReader(img, req.DPI, options{deskew: req.Deskew, rotate: req.Rotate})
 	if err != nil {
 		return reading{}, crashed(err)
 	}
-	languages := req.Languages
 	if languages == recognise.Auto {
 		if languages, err = c.handles.detectLanguage(r); err != nil {
 			return reading{}, crashed(err)
@@ -121,6 +144,9 @@ func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 	}
 	if model := columnModel(c.handles.datapath, languages); model != "" {
 		r.columnHandle = func() (*Handle, error) { return c.handles.handleFor(model) }
+	}
+	if req.MayBeOther && req.Languages != recognise.Auto {
+		r.findOther = func(got *reading) (string, error) { return c.handles.otherLanguages(r, got, languages) }
 	}
 	got, err := r.readPage(h)
 	if err != nil {

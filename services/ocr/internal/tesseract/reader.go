@@ -38,7 +38,8 @@ type reading struct {
 	language   string  // as Tesseract names it
 	unreadable bool    // the page was not read, because it would take too long
 	unread     unreadInk
-	bend       *bend // how the lines of the image were bent, before they were straightened; nil where they were straight
+	bend       *bend  // how the lines of the image were bent, before they were straightened; nil where they were straight
+	other      string // the languages to read the page in instead: this reading was broken off
 }
 
 // options says what may be done to a page.
@@ -56,10 +57,13 @@ type reader struct {
 	ownHandle func() (*Handle, error)
 	// columnHandle, if set, returns the handle that reads columns which run from top to bottom.
 	columnHandle func() (*Handle, error)
-	inColumns    bool      // the text runs in such columns
-	img          greyImage // cleaned
-	dpi          float32   // what the page claims, where that is credible
-	below        byte      // what is darker than this is ink
+	// findOther, if set, returns the languages to read the page in instead of those of the handle, by what that has
+	// read; "" for none.
+	findOther func(*reading) (string, error)
+	inColumns bool      // the text runs in such columns
+	img       greyImage // cleaned
+	dpi       float32   // what the page claims, where that is credible
+	below     byte      // what is darker than this is ink
 	// ruled, if set, is the image in which rulings are looked for in the place of img, with its ink darker than
 	// ruledBelow.
 	ruled      *greyImage
@@ -104,6 +108,11 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	got, err := r.readUpright(lines)
 	if err != nil {
 		return reading{}, err
+	}
+	if r.findOther != nil {
+		if got.other, err = r.findOther(&got); err != nil || got.other != "" {
+			return got, err
+		}
 	}
 	if r.screened {
 		if got, err = r.readWithoutScreen(got); err != nil {
