@@ -22,8 +22,13 @@ const (
 	maxSkew          = 45 // degrees; beyond it another side would be up
 )
 
-// NoteNoise is the note on a page that was not read. An engine may say it; any other note of an engine's is dropped.
-const NoteNoise = "noise or a screened picture all over; not read, because it would take minutes"
+// The notes that an engine may say: any other of an engine's is dropped.
+const (
+	// NoteNoise is the note on a page that was not read.
+	NoteNoise = "noise or a screened picture all over; not read, because it would take minutes"
+	// NoteNoModel is the note on a page that was read with the usual models for want of better ones.
+	NoteNoModel = "in a language or script of which no model is installed; read with the usual ones"
+)
 
 // Sanitize rebuilds what a recogniser answered into a page that can be trusted, whatever the answer holds: engines
 // read hostile pixels, and one that was taken over answers what it likes. Only what an engine has to say is taken
@@ -48,8 +53,10 @@ func Sanitize(answer *inkstreamv1.Page, size Size, dpi float32) *inkstreamv1.Pag
 	if left <= 0 {
 		page.Notes = append(page.Notes, "too many words on the page; the rest is left out")
 	}
-	if slices.Contains(answer.GetNotes(), NoteNoise) {
-		page.Notes = append(page.Notes, NoteNoise)
+	for _, note := range []string{NoteNoise, NoteNoModel} {
+		if slices.Contains(answer.GetNotes(), note) {
+			page.Notes = append(page.Notes, note)
+		}
 	}
 	page.Rulings = sanitizeRulings(answer.GetRulings(), page)
 	sanitizeUnreadInk(answer, page)

@@ -114,13 +114,13 @@ func TestSanitizeChecksPageFields(t *testing.T) {
 		return []*inkstreamv1.Block{{Lines: []*inkstreamv1.Line{line}}}
 	}
 	got := recognise.Sanitize(&inkstreamv1.Page{
-		Skew: nan, Bend: []float32{0, nan}, Language: "deu", Quality: 7, Notes: []string{recognise.NoteNoise, "<script>"},
+		Skew: nan, Bend: []float32{0, nan}, Language: "deu", Quality: 7, Notes: []string{recognise.NoteNoise, "<script>", recognise.NoteNoModel},
 		Rulings: []*inkstreamv1.Ruling{{Bbox: []float32{10, 10, 500, 11}}, {Bbox: []float32{nan, 0, 1, 1}}, {},
 			{Bbox: []float32{-9, 5, 9999, 6}}},
 		Blocks: words("The ferry leaves the harbour at seven and it is not the only one that does so in the morning"),
 	}, size, 100)
 	if got.GetSkew() != 0 || got.GetLanguage() != "eng" || got.GetQuality() != 1 ||
-		!slices.Equal(got.GetNotes(), []string{recognise.NoteNoise}) {
+		!slices.Equal(got.GetNotes(), []string{recognise.NoteNoise, recognise.NoteNoModel}) {
 		t.Errorf("got skew %v, language %q, quality %v, notes %q", got.GetSkew(), got.GetLanguage(), got.GetQuality(),
 			got.GetNotes())
 	}

@@ -27,33 +27,37 @@ const (
 )
 
 // otherLanguages returns the languages to read a page in whose language nobody has named, and which was read in the
-// usual ones; "" where those are right. A page in another script reads badly, and the detector tells which; one in
-// other Latin letters reads well enough for its commonest words to tell.
-func (m *handleCache) otherLanguages(r *reader, got *reading, usual string) (string, error) {
+// usual ones; "" where those are right, or missing says that no model of the right ones is installed. A page in another
+// script reads badly, and the detector tells which; one in other Latin letters reads well enough for its
+// commonest words to tell.
+func (m *handleCache) otherLanguages(r *reader, got *reading, usual string) (other string, missing bool, err error) {
 	known, err := listLanguages(m.datapath)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	var candidates []string
-	turn := got.turn
+	turn, found := got.turn, latin
 	if got.illegibleShare() >= minOtherScriptShare {
-		var script string
-		if script, turn = m.detectScript(r.img, r.dpi); script != latin {
-			candidates = languagesInScript(script, known)
-		}
+		found, turn = m.detectScript(r.img, r.dpi)
 	}
-	if len(candidates) == 0 {
-		candidates, turn = languagesOfText(got, usual, known), got.turn
+	if found != latin {
+		candidates = languagesInScript(found, known)
+	} else if found = languageOfText(got, usual); found != "" {
+		candidates = slices.DeleteFunc(languagesInScript(latin, known), func(l string) bool { return isoCode(l) != found })
 	}
 	if usualOnes := strings.Split(usual, "+"); slices.ContainsFunc(candidates, func(l string) bool {
 		return slices.Contains(usualOnes, l)
 	}) {
-		return "", nil
+		return "", false, nil
 	}
-	if len(candidates) < 2 {
-		return strings.Join(candidates, ""), nil
+	switch len(candidates) {
+	case 0:
+		return "", found != "", nil
+	case 1:
+		return candidates[0], false, nil
 	}
-	return m.bestLanguage(r, candidates, turn) // the reader's handle may be closed then, and is not needed any more
+	other, err = m.bestLanguage(r, candidates, turn) // the reader's handle may be closed then, and is not needed any more
+	return other, false, err
 }
 
 // illegibleShare returns the share of the characters that stand in lines which were read badly; 0 of a page with few.
@@ -72,9 +76,9 @@ func (r *reading) illegibleShare() float64 {
 	return float64(bad) / float64(all)
 }
 
-// languagesOfText returns the installed models of the language that a good part of the text is in besides the usual
-// ones, by the commonest words of its blocks.
-func languagesOfText(got *reading, usual string, known []string) []string {
+// languageOfText returns the language (ISO 639-3) that a good part of the text is in besides the usual ones, by the
+// commonest words of its blocks; "" for none.
+func languageOfText(got *reading, usual string) string {
 	isUsual := map[string]bool{"": true}
 	for l := range strings.SplitSeq(usual, "+") {
 		isUsual[isoCode(l)] = true
@@ -101,7 +105,7 @@ func languagesOfText(got *reading, usual string, known []string) []string {
 		}
 	}
 	if most < minOtherWords || float64(most) < minOtherShare*float64(all) {
-		return nil
+		return ""
 	}
-	return slices.DeleteFunc(languagesInScript(latin, known), func(l string) bool { return isoCode(l) != other })
+	return other
 }

@@ -19,28 +19,50 @@ func textReading(confidence float32, blocks ...string) *reading {
 	return r
 }
 
-// TestLanguagesOfText tells what a page is in besides the usual language, by what was read of it in that.
-func TestLanguagesOfText(t *testing.T) {
+// TestLanguageOfText tells what a page is in besides the usual language, by what was read of it in that.
+func TestLanguageOfText(t *testing.T) {
 	t.Parallel()
 	german := strings.Repeat("Das Haus steht auf dem Berg und ist nicht mehr so neu wie die anderen in der Stadt. ", 3)
 	english := strings.Repeat("The house stands on the hill and it is not as new as the others that are in the town. ", 3)
-	known := []string{"deu", "deu_vert", "eng", "fra", "frk", "rus", "script/Latin"}
 	for _, tt := range []struct {
 		name, usual string
 		blocks      []string
-		want        []string
+		want        string
 	}{
-		{"all of it", "eng", []string{german, german}, []string{"deu", "frk"}},
-		{"half of it", "eng", []string{english, german}, []string{"deu", "frk"}},
-		{"a quotation", "eng", []string{english, english, "Wer nicht hat, der ist auch nicht, und das ist es: so oder so nicht."}, nil},
-		{"a part of a long page", "eng", append(slices.Repeat([]string{english}, 6), german), nil},
-		{"the usual language", "eng", []string{english}, nil},
-		{"one of the usual ones", "deu+eng", []string{english, german}, nil},
-		{"one that is not installed", "eng", []string{strings.Repeat("La casa no es tan nueva como las otras que hay en el pueblo y por eso. ", 4)}, nil},
-		{"names without a language", "eng", []string{strings.Repeat("Smith Jones Baker 1234 Miller ", 12)}, nil},
+		{"all of it", "eng", []string{german, german}, "deu"},
+		{"half of it", "eng", []string{english, german}, "deu"},
+		{"a quotation", "eng", []string{english, english, "Wer nicht hat, der ist auch nicht, und das ist es: so oder so nicht."}, ""},
+		{"a part of a long page", "eng", append(slices.Repeat([]string{english}, 6), german), ""},
+		{"the usual language", "eng", []string{english}, ""},
+		{"one of the usual ones", "deu+eng", []string{english, german}, ""},
+		{"another", "eng", []string{strings.Repeat("La casa no es tan nueva como las otras que hay en el pueblo y por eso. ", 4)}, "spa"},
+		{"names without a language", "eng", []string{strings.Repeat("Smith Jones Baker 1234 Miller ", 12)}, ""},
 	} {
-		if got := languagesOfText(textReading(0.9, tt.blocks...), tt.usual, known); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		if got := languageOfText(textReading(0.9, tt.blocks...), tt.usual); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestOtherLanguages finds the models of what a page is in among those that are installed.
+func TestOtherLanguages(t *testing.T) {
+	t.Parallel()
+	german := textReading(0.9, strings.Repeat("Das Haus steht auf dem Berg und ist nicht mehr so neu wie die anderen. ", 4))
+	for _, tt := range []struct {
+		models  []string
+		usual   string
+		other   string
+		missing bool
+	}{
+		{[]string{"deu.traineddata", "eng.traineddata"}, "eng", "deu", false},
+		{[]string{"fra.traineddata", "eng.traineddata"}, "eng", "", true},
+		{[]string{"deu.traineddata", "eng.traineddata"}, "deu", "", false},
+		{[]string{"deu.traineddata", "eng.traineddata"}, "eng+deu", "", false},
+	} {
+		m := &handleCache{datapath: modelFolder(t, tt.models...)}
+		other, missing, err := m.otherLanguages(&reader{}, german, tt.usual)
+		if other != tt.other || missing != tt.missing || err != nil {
+			t.Errorf("%v, read in %s: got %q, %v, %v; want %q, %v", tt.models, tt.usual, other, missing, err, tt.other, tt.missing)
 		}
 	}
 }

@@ -145,14 +145,18 @@ func (c *pageHandler) readPageIn(languages string, req request, img greyImage) (
 	if model := columnModel(c.handles.datapath, languages); model != "" {
 		r.columnHandle = func() (*Handle, error) { return c.handles.handleFor(model) }
 	}
+	var missing bool
 	if req.MayBeOther && req.Languages != recognise.Auto {
-		r.findOther = func(got *reading) (string, error) { return c.handles.otherLanguages(r, got, languages) }
+		r.findOther = func(got *reading) (other string, err error) {
+			other, missing, err = c.handles.otherLanguages(r, got, languages)
+			return other, err
+		}
 	}
 	got, err := r.readPage(h)
 	if err != nil {
 		return reading{}, crashed(err)
 	}
-	got.language = languages
+	got.language, got.missing = languages, missing
 	return got, nil
 }
 

@@ -40,6 +40,7 @@ type reading struct {
 	unread     unreadInk
 	bend       *bend  // how the lines of the image were bent, before they were straightened; nil where they were straight
 	other      string // the languages to read the page in instead: this reading was broken off
+	missing    bool   // the page seems to be in a language of which no model is installed
 }
 
 // options says what may be done to a page.
@@ -473,6 +474,9 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 		Language: isoCode(r.language), Bend: r.bend.sampledAcross(img.width, dpi)}
 	if r.unreadable {
 		page.Notes = append(page.Notes, recognise.NoteNoise)
+	}
+	if r.missing {
+		page.Notes = append(page.Notes, recognise.NoteNoModel)
 	}
 	for _, b := range r.blocks {
 		block := &inkstreamv1.Block{}
