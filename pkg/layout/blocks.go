@@ -28,7 +28,7 @@ type lineShape struct {
 	startsBold         bool       // its first word is bold
 	endsBold           bool       // its last word is
 	firstWidth         float64    // of its first word
-	textStart          float64    // where the text after its marker begins
+	textStart          float64    // where the text after its marker or its section's number begins
 	endsSentence       bool       // it ends as a sentence does
 	endsComma          bool       // it ends with a comma
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
@@ -106,7 +106,7 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		s.marker = s.enumerator.text
 	}
 	s.bulletMarker = s.bulletMarker || s.marker != "" && isBullet(s.marker)
-	if s.marker != "" && len(words) > 1 {
+	if (s.marker != "" || s.section != "") && len(words) > 1 {
 		s.textStart = t.rotateRect(rectFromBox(words[1].GetBbox())).x0
 	}
 	return s

@@ -1,6 +1,9 @@
 package layout
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // leaveOptions makes rows of options no rows of tables, unless those stand next to such: "A) one  B) two  C) three"
 // below a question.
@@ -27,8 +30,13 @@ func leaveOptions(lines []tableLine) {
 }
 
 // areOptions reports whether cells, of which there are two at least, begin with letters or numbers that count from
-// each to the next, with text behind them.
+// each to the next, or with boxes to tick, with text behind them.
 func areOptions(cells []segment) bool {
+	if len(cells) > 1 && !slices.ContainsFunc(cells, func(c segment) bool {
+		return len(c.words) < 2 || !strings.Contains(tickBoxes, c.words[0].GetText())
+	}) {
+		return true
+	}
 	form, number := "", 0
 	for i, c := range cells {
 		marker := parseLatinEnumerator(c.words[0].GetText())

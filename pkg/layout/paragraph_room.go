@@ -269,7 +269,7 @@ func (p *textColumn) isFirstLine(i int) bool {
 		return true
 	}
 	if p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em ||
-		prev.marker != "" && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em && !followsItem(p, i) {
+		prev.textStart != 0 && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em && !followsItem(p, i) {
 		return false
 	}
 	isLast := i+1 == len(p.shapes)

@@ -46,7 +46,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && r.across.hasBetween(prev.y1, cur.y0, x0, x1) || isHeadingBetween(rows[i], cur) ||
+		if singles > 0 && r.across.hasBetween(prev.y1, cur.y0, x0, x1) && !r.beginsLabel(end) || isHeadingBetween(rows[i], cur) ||
 			r.isListHeading(i, end) || r.isBelowLastRule(prev, cur, x0, x1) || r.isItemBelow(rows[i], cur) {
 			break
 		}
@@ -120,6 +120,17 @@ func (r *tableRuns) continuesCell(above, row tableLine) bool {
 		}
 	}
 	return false
+}
+
+// beginsLabel reports whether row k is the first line of a label whose other cells stand in the middle of its height: the
+// row with those begins above its lower edge, where it does on the left.
+func (r *tableRuns) beginsLabel(k int) bool {
+	const slack = 0.3 // ems
+	if k+1 == len(r.rows) {
+		return false
+	}
+	label, next := r.rows[k], r.rows[k+1]
+	return next.several && next.y0 < label.y1 && math.Abs(next.x0-label.x0) < slack*r.em && label.x1 < next.cells[1].x0
 }
 
 // extendTail takes in rows after the last with text in several places that only go on with one of its cells:
@@ -264,7 +275,7 @@ func repeatsHead(rows []tableLine, row tableLine) bool {
 		}
 		same := 0
 		for i := range row.cells {
-			if segmentsText(row.cells[i:i+1]) == segmentsText(head.cells[i:i+1]) {
+			if text := segmentsText(row.cells[i : i+1]); text == segmentsText(head.cells[i:i+1]) && countLetters(text) > 0 {
 				same++
 			}
 		}

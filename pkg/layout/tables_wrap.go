@@ -81,7 +81,9 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 			begins = i + 1
 			continue
 		}
-		if len(rows[i+1]) >= len(rows[begins]) || slices.ContainsFunc(rows[i+1], isFigureOrSpan) {
+		if len(rows[i+1]) >= len(rows[begins]) || slices.ContainsFunc(rows[i+1], func(c tableCell) bool {
+			return isFigureOrSpan(c) && !isBelowText(rows[begins], c)
+		}) {
 			return 0
 		}
 	}
@@ -135,6 +137,13 @@ func (w wrappedRows) countTail(t *table, below []tableLine) int {
 }
 
 func isFigureOrSpan(c tableCell) bool { return c.columnSpan > 1 || isNumeric(segmentsText(c.segments)) }
+
+// isBelowText reports whether a cell of one column stands below one of a row that is text: a figure goes on with that.
+func isBelowText(row []tableCell, c tableCell) bool {
+	return c.columnSpan == 1 && slices.ContainsFunc(row, func(above tableCell) bool {
+		return above.column == c.column && above.columnSpan == 1 && !isNumeric(segmentsText(above.segments))
+	})
+}
 
 // appendCellText puts a cell's text to the cell of the row that stands above it.
 func appendCellText(row []tableCell, c tableCell) []tableCell {
