@@ -78,6 +78,7 @@ const (
 	FlagDoubtful                      // recognised, and hardly a letter for sure: a drawing, a signature or a stamp rather than text
 	FlagFigures                       // more figures than letters, and longer than a year: a telephone number, an account
 	FlagLineNumbers                   // counts the lines of the text next to it
+	FlagColon                         // ends with a colon
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -383,7 +384,11 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 	switch {
 	case strings.ContainsRune(".!?:…。！？：؟।", r):
 		out.Flags |= FlagSentence
-		if r != '?' && r != '!' && r != ':' {
+		switch r {
+		case '?', '!':
+		case ':':
+			out.Flags |= FlagColon
+		default:
 			out.Flags |= FlagStop
 		}
 	case strings.ContainsRune(",;،、，；", r):

@@ -192,7 +192,7 @@ func (p *Plan) mayBeHeading(e *Evidence, j int) bool {
 	default:
 		return false
 	}
-	if p.pages[e.Number].isRunningBlock(j) || e.isPageFoot(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
+	if p.pages[e.Number].isRunningBlock(j) || e.isPageFoot(j) || e.isSideLabel(j) || b.Flags&(FlagLeader|FlagTurned|FlagLong) != 0 || b.Words == 0 {
 		return false
 	}
 	return b.Flags&(FlagLetters|FlagUnspaced|FlagInitial) != 0 || b.Tag > 0 && b.Tag < TagText
@@ -206,6 +206,13 @@ const pageFoot = 0.93
 func (e *Evidence) isPageFoot(j int) bool {
 	b := &e.Blocks[j]
 	return b.Lines == 1 && (b.Tag == 0 || b.Tag == TagParagraph) && b.Flags&FlagNumber != 0 && b.Box[1] > pageFoot*e.Height
+}
+
+// isSideLabel reports whether a block ends with a colon, and the text that it announces stands at its side, as that of a
+// speaker does in minutes.
+func (e *Evidence) isSideLabel(j int) bool {
+	b := &e.Blocks[j]
+	return b.Flags&FlagColon != 0 && (b.Tag == 0 || b.Tag == TagParagraph) && j+1 < len(e.Blocks) && b.isLeftOf(&e.Blocks[j+1])
 }
 
 // isContentsPage reports whether a page holds a table of contents: lines that end with a number there are its entries.
@@ -426,14 +433,22 @@ func (p *Plan) keepFirstTitle(found []candidate, pages []*Evidence) {
 	}
 }
 
-// areAdjacent reports whether no text stands between two candidates on one page.
+// areAdjacent reports whether no text stands between two candidates on one page, which are not side by side.
 func (p *Plan) areAdjacent(e *Evidence, a, b candidate) bool {
+	if e.Blocks[a.block].isLeftOf(&e.Blocks[b.block]) {
+		return false
+	}
 	for j := a.block + 1; j < b.block; j++ {
 		if e.Blocks[j].Words > 0 && blockTypes[e.Blocks[j].Type] != layout.Figure && !p.pages[e.Number].isRunningBlock(j) {
 			return false
 		}
 	}
 	return true
+}
+
+// isLeftOf reports whether a block stands on the left of another, level with it.
+func (b *BlockEvidence) isLeftOf(o *BlockEvidence) bool {
+	return b.Box[2] <= o.Box[0] && b.Box[1] < o.Box[3] && o.Box[1] < b.Box[3]
 }
 
 // levelMap tells levels by style, and by the depth of numbers.

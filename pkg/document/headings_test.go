@@ -38,6 +38,38 @@ func TestPageFoot(t *testing.T) {
 	}
 }
 
+// TestSpeakersBesideText makes no headings of bold names that announce, with a colon, what stands at their side.
+func TestSpeakersBesideText(t *testing.T) {
+	t.Parallel()
+	const bold = 2
+	for name, want := range map[string]string{"Ms Adler:": "paragraph", "Pears of Autumn": "heading1"} {
+		pg := page(1, text(layout.Paragraph, 72, 60, 15, bold, "Minutes"), text(layout.Paragraph, 72, 100, 10, bold, name), text(layout.Paragraph, 180, 100, 10, 1,
+			"The orchard keeps the pears until the first of the frosts has come."), prose(130), prose(160), prose(190))
+		plan := planned(t, nil, pg)
+		plan.ApplyTo(pg)
+		if got := strings.Fields(kinds(pg))[1]; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestTitlesSideBySide makes headings of two lines in the largest type that stand beside each other, and a title of two that
+// stand one below the other.
+func TestTitlesSideBySide(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		x, y float32
+		want string
+	}{{300, 60, "heading1 heading1"}, {72, 80, "title title"}} {
+		pg := page(1, text(layout.Paragraph, 72, 60, 18, 1, "Departures"), text(layout.Paragraph, tt.x, tt.y, 18, 1, "Ashford North"), prose(120), prose(150), prose(180))
+		plan := planned(t, nil, pg)
+		plan.ApplyTo(pg)
+		if got := strings.Join(strings.Fields(kinds(pg))[:2], " "); got != tt.want {
+			t.Errorf("at %v, %v: got %s, want %s", tt.x, tt.y, got, tt.want)
+		}
+	}
+}
+
 // TestEntriesOfDirectories makes no headings of the bold first lines of many short entries, and headings of those over
 // longer text.
 func TestEntriesOfDirectories(t *testing.T) {

@@ -169,7 +169,7 @@ func (a *aligner) buildBlocks(rows []row, angle int32) []*inkstreamv1.Block {
 			out = append(out, p.table.buildBlock(a.em, angle))
 			continue
 		}
-		text := a.moveAsides(p.rows)
+		text := a.partSideHeadings(a.moveAsides(p.rows))
 		lines := make([]*inkstreamv1.Line, len(text))
 		for i := range text {
 			lines[i] = newLine(text[i].wordsInOrder(a.em, rotation(angle)), angle)
@@ -351,6 +351,9 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	step := cur.baseline - prev.baseline
 	if prev.counter > 0 && cur.counter == prev.counter+1 && step > 0 { // numbers that count lines
 		return false
+	}
+	if isBesideLine(prev, cur, p.em) {
+		return true
 	}
 	if prev.style.mono && cur.style.mono {
 		return step > 3.2*p.pitch || step < -0.5*p.em

@@ -58,7 +58,7 @@ type brokenLine struct {
 // findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
 // text.
 func (l *LineBreaks) findBreaks(block int, lines []*inkstreamv1.Line) (breaks []bool, areLines bool) {
-	const room, alike, wide, narrow = 1.0, 0.1, 30.0, 24.0 // ems
+	const room, alike, wide, narrow, fewest = 1.0, 0.1, 30.0, 24.0, 6 // ems; breaks
 	if len(lines) < 2 {
 		return nil, false
 	}
@@ -99,7 +99,9 @@ func (l *LineBreaks) findBreaks(block int, lines []*inkstreamv1.Line) (breaks []
 	if forced == 0 {
 		return nil, false
 	}
-	areLines = 2*forced >= len(breaks) && 3*goOn <= len(breaks) || 4*inText >= len(breaks) && goOn == 0 && right-left < wide*em
+	areLines = 2*forced >= len(breaks) && 3*goOn <= len(breaks) ||
+		len(breaks) >= fewest && 4*forced >= 3*len(breaks) && 9*goOn <= 4*len(breaks) || // hardly a line is full, as of ingredients
+		4*inText >= len(breaks) && goOn == 0 && right-left < wide*em
 	for i := range breaks {
 		line, next := shapes[i], shapes[i+1]
 		switch {

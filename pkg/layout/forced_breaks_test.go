@@ -38,6 +38,9 @@ func TestLineBreaks(t *testing.T) {
 	}{
 		{"an address", []*inkstreamv1.Block{brokenBlock(50, 50, "Dubois & Fils", "27 rue Henri Rolland", "69100 Villeurbanne", "France")},
 			"Dubois & Fils|27 rue Henri Rolland|69100 Villeurbanne|France"},
+		{"ingredients", []*inkstreamv1.Block{brokenBlock(50, 50, "250 g flour", "1 tsp of yeast", "a pinch of salt", "120 g cold butter", "2 eggs, beaten", "zest of 1 lemon",
+			"50 g sugar, and some more of it", "for dusting")},
+			"250 g flour|1 tsp of yeast|a pinch of salt|120 g cold butter|2 eggs, beaten|zest of 1 lemon|50 g sugar, and some more of it for dusting"},
 		{"ragged text", []*inkstreamv1.Block{brokenBlock(50, 50, "the words of a text that runs", "on from line to line, however", "ragged, leave no room for one", "more.")},
 			"the words of a text that runs on from line to line, however ragged, leave no room for one more."},
 		{"two lines beside nothing tell nothing", []*inkstreamv1.Block{brokenBlock(50, 50, "360 Massachusetts Avenue", "Acton")},

@@ -1,0 +1,35 @@
+package layout
+
+import (
+	"slices"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestHeadingsSideBySide parts headings that stand far apart on one line, but no heading from its number, and no line of
+// text at its wide blank.
+func TestHeadingsSideBySide(t *testing.T) {
+	t.Parallel()
+	beside := func(size float64, left, right string) []*inkstreamv1.Line {
+		line := at(72, 72, size, left)
+		line.Words = append(line.Words, at(320, 72, size, right).GetWords()...)
+		return []*inkstreamv1.Line{line}
+	}
+	text := down(72, 110, 10, "the harbour master keeps the keys of all the gates and the light", "of the quay, with the boats and the nets of others in the ice.")
+	for _, tt := range []struct {
+		size        float64
+		left, right string
+		want        []int
+	}{
+		{18, "Departures", "Ashford North", []int{1, 1, 2}},
+		{18, "12", "Ashford North", []int{1, 2}},
+		{10, "Departures", "Ashford North", []int{1, 2}},
+	} {
+		page := pageOf(beside(tt.size, tt.left, tt.right), text)
+		ArrangePage(page)
+		if got := linesOfBlocks(page); !slices.Equal(got, tt.want) {
+			t.Errorf("%s %s: got blocks of %v lines, want %v", tt.left, tt.right, got, tt.want)
+		}
+	}
+}
