@@ -100,20 +100,32 @@ func (a *aligner) goesOnBelow(line, below tableLine) bool {
 		math.Abs(below.cells[0].x0-line.cells[0].x0) < edge*a.em && below.cells[0].y0-line.cells[0].y1 < near*a.em
 }
 
-// listStretched returns what may be a line's label: its first two and more pieces, none of them a number.
+// listStretched returns what may be a line's label: its first two and more pieces, none of them a number. All pieces are a
+// label's where they end in the middle of a word below the row that the label begins in.
 func (a *aligner) listStretched(lines []tableLine, i int) []stretchedLabel {
-	const widest, mostPieces = 3.0, 6 // ems; of a blank
+	const widest, mostPieces, near = 3.0, 6, 6 // ems; of a blank; lines
 	var out []stretchedLabel
 	cells := lines[i].cells
-	for end := 2; end < min(len(cells), mostPieces+1); end++ {
+	for end := 2; end < min(len(cells), mostPieces)+1; end++ {
 		last := cells[end-1]
-		if isNumeric(segmentsText(cells[end-1:end])) || last.x0-cells[end-2].x1 > widest*a.em {
+		if isNumeric(segmentsText(cells[end-1:end])) || last.x0-cells[end-2].x1 > widest*a.em ||
+			end == len(cells) && !(endsWithHyphen(last.words) && a.isBelowLabel(lines[max(0, i-near):i+1])) {
 			break
 		}
 		sure := endsWithHyphen(last.words) || a.haveEvenBlanks(cells[:end])
 		out = append(out, stretchedLabel{line: i, end: end, edge: last.x1, sure: sure})
 	}
 	return out
+}
+
+// isBelowLabel reports whether the last of the lines begins where a row above it does, which has a figure on the right.
+func (a *aligner) isBelowLabel(lines []tableLine) bool {
+	const edge = 0.3 // ems
+	line := lines[len(lines)-1]
+	return slices.ContainsFunc(lines[:len(lines)-1], func(row tableLine) bool {
+		n := len(row.cells)
+		return n > 1 && math.Abs(row.x0-line.x0) < edge*a.em && row.cells[n-1].x0 > line.x1 && isNumeric(segmentsText(row.cells[n-1:]))
+	})
 }
 
 // haveEvenBlanks reports whether two blanks and more between the words of cells are alike.

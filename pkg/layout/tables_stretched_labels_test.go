@@ -58,3 +58,19 @@ func TestStretchedLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelOfManyLines keeps a label of four lines whole, whose third is stretched in the middle of a word beside no figures.
+func TestLabelOfManyLines(t *testing.T) {
+	t.Parallel()
+	lines := []*inkstreamv1.Line{at(50, 100, 10, "Letter"), at(200, 100, 10, "Crew"), at(260, 100, 10, "Boats"),
+		at(50, 112, 10, "The old"), at(105, 112, 10, "governor"), at(200, 112, 10, "28"), at(260, 112, 10, "49"),
+		at(50, 124, 10, "by the ferry and"), at(50, 136, 10, "before"), at(110, 136, 10, "harbou-"), at(50, 148, 10, "ring"),
+		at(50, 160, 10, "Nets"), at(200, 160, 10, "44"), at(260, 160, 10, "45"), at(50, 172, 10, "Lectures of"), at(120, 172, 10, "below"),
+		at(200, 172, 10, "80"), at(260, 172, 10, "2"), at(50, 184, 10, "the quay"), at(50, 196, 10, "Surface"), at(200, 196, 10, "27"), at(260, 196, 10, "5")}
+	page := pageOf(lines)
+	ArrangePage(page)
+	tables := tablesOf(page)
+	if len(tables) != 1 || tables[0].GetColumns() != 3 || tables[0].GetRows() != 5 {
+		t.Errorf("got %v, want a table of 5 rows and 3 columns: %q", tables, page.GetText())
+	}
+}
