@@ -23,7 +23,7 @@
 //     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
 //     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
-//     below it (asides.go).
+//     below it (asides.go), and headings side by side on one line are rows of their own (side_headings.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
 //     chance_markers.go), and
 //     where the room above a line, its indent, the end of the line before, or who speaks (speakers.go) tells a
