@@ -2,8 +2,9 @@ package layout
 
 import "math"
 
-// partSideHeadings makes rows of their own of headings that stand side by side on one line: pieces of words in type larger
-// than the text's, far apart from each other. A number is no piece: it counts the heading, or is a page's.
+// partSideHeadings makes rows of their own of headings that stand side by side on one line: pieces of words in bold type
+// larger than the text's, far apart from each other. A number is no piece: it counts the heading, or is a page's. Authors
+// below a title are seldom bold.
 func (a *aligner) partSideHeadings(rows []row) []row {
 	var out []row
 	for i, r := range rows {
@@ -28,7 +29,7 @@ func (a *aligner) partSideHeadings(rows []row) []row {
 func (a *aligner) sideHeadings(r row) []row {
 	const larger, apart = 1.15, 3.0 // times the text's type; of their own type
 	for _, s := range r.segments {
-		if s.size < larger*a.em || s.rtl {
+		if s.size < larger*a.em || s.rtl || !a.style.lineStyleOf(s.words).bold {
 			return nil
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// TestHeadingsSideBySide parts headings that stand far apart on one line, but no heading from its number, and no line of
-// text at its wide blank.
+// TestHeadingsSideBySide parts headings that stand far apart on one line, but no heading from its number, no
+// authors from each other, and no line of text at its wide blank.
 func TestHeadingsSideBySide(t *testing.T) {
 	t.Parallel()
 	beside := func(size float64, left, right string) []*inkstreamv1.Line {
@@ -19,14 +19,17 @@ func TestHeadingsSideBySide(t *testing.T) {
 	text := down(72, 110, 10, "the harbour master keeps the keys of all the gates and the light", "of the quay, with the boats and the nets of others in the ice.")
 	for _, tt := range []struct {
 		size        float64
+		font        int32
 		left, right string
 		want        []int
 	}{
-		{18, "Departures", "Ashford North", []int{1, 1, 2}},
-		{18, "12", "Ashford North", []int{1, 2}},
-		{10, "Departures", "Ashford North", []int{1, 2}},
+		{18, 2, "Departures", "Ashford North", []int{1, 1, 2}},
+		{18, 2, "12", "Ashford North", []int{1, 2}},
+		{18, 1, "Vera Adler", "Leo Keating", []int{1, 2}},
+		{10, 2, "Departures", "Ashford North", []int{1, 2}},
 	} {
-		page := pageOf(beside(tt.size, tt.left, tt.right), text)
+		page := pageOf(set(tt.font, beside(tt.size, tt.left, tt.right)...), set(1, text...))
+		page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold"}}
 		ArrangePage(page)
 		if got := linesOfBlocks(page); !slices.Equal(got, tt.want) {
 			t.Errorf("%s %s: got blocks of %v lines, want %v", tt.left, tt.right, got, tt.want)
