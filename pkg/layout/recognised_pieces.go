@@ -93,8 +93,11 @@ func findLineOfPiece(blocks []levelBlock, piece int) (block, line int, found boo
 	nearest := math.Inf(1)
 	for i := range blocks {
 		for j, l := range blocks[i].lines {
-			gap := spanDistance(p.x0, p.x1, l.x0, l.x1)
-			if i == piece || gap >= nearest || !p.standsOnLine(l.rect) || long && (gap > maxWordBlank*l.height() || !blocks[i].holdsPiece(p)) {
+			if i == piece || !p.isLevelWith(l.rect) {
+				continue
+			}
+			gap := wordDistance(blocks[piece].lines[0], l)
+			if gap >= nearest || !p.isBeside(l.rect, gap) || long && (gap > maxWordBlank*l.height() || !blocks[i].holdsPiece(p)) {
 				continue
 			}
 			spans := func(a levelBlock) bool { return a.spansPieces(l.rect, p) }
@@ -106,12 +109,33 @@ func findLineOfPiece(blocks []levelBlock, piece int) (block, line int, found boo
 	return block, line, found
 }
 
-// standsOnLine reports whether a piece stands beside a line, at its height and as far as it may.
-func (r rect) standsOnLine(line rect) bool {
+// wordDistance returns how far the words of a piece stand from those of a line, less than 0 where they overlap. A piece
+// may stand between words of the line, or have some of them between its own.
+func wordDistance(piece, line levelLine) float64 {
+	distance := spanDistance(piece.x0, piece.x1, line.x0, line.x1)
+	if distance >= 0 {
+		return distance
+	}
+	distance = math.Inf(1)
+	for _, a := range piece.line.GetWords() {
+		for _, b := range line.line.GetWords() {
+			r, s := rectFromBox(a.GetBbox()), rectFromBox(b.GetBbox())
+			distance = min(distance, spanDistance(r.x0, r.x1, s.x0, s.x1))
+		}
+	}
+	return distance
+}
+
+// isLevelWith reports whether a piece stands at the height of a line.
+func (r rect) isLevelWith(line rect) bool {
 	low, high := min(r.height(), line.height()), max(r.height(), line.height())
-	gap := spanDistance(r.x0, r.x1, line.x0, line.x1)
-	return min(r.y1, line.y1)-max(r.y0, line.y0) > 0.5*low && high < 2*low &&
-		gap > -0.2*high && gap < maxPieceGap*high
+	return min(r.y1, line.y1)-max(r.y0, line.y0) > 0.5*low && high < 2*low
+}
+
+// isBeside reports whether a piece stands as far from the words of a line as it may.
+func (r rect) isBeside(line rect, gap float64) bool {
+	high := max(r.height(), line.height())
+	return gap > -0.2*high && gap < maxPieceGap*high
 }
 
 // holdsPiece reports whether a piece stands between the edges of a block of several lines.

@@ -22,6 +22,13 @@ func TestPiecesOfLinesGoBack(t *testing.T) {
 		return down(40, 200, 10, "The council met on Tuesday and agreed", "after", "close the bridge for repairs in autumn")
 	}
 	rest := []*inkstreamv1.Line{at(120, 212, 10, "a debate")}
+	// newHoled returns a column whose second line lacks what stands between its words.
+	newHoled := func(line *inkstreamv1.Line, x float64, text string) []*inkstreamv1.Line {
+		line.Words = append(line.Words, at(x, 212, 10, text).Words...)
+		return []*inkstreamv1.Line{at(40, 200, 10, "The council met on Tuesday and agreed"), line,
+			at(40, 224, 10, "close the bridge for repairs in autumn")}
+	}
+	everySecond := newHoled(at(40, 212, 10, "after"), 140, "of")[1:2]
 	for _, tt := range []struct {
 		name         string
 		blocks       [][]*inkstreamv1.Line
@@ -30,6 +37,8 @@ func TestPiecesOfLinesGoBack(t *testing.T) {
 		{"a price", [][]*inkstreamv1.Line{second, entry, price, other}, "No. 4711 29.41", "brass for rooms"},
 		{"the end of a justified line", [][]*inkstreamv1.Line{newTorn(), rest, other}, "after a debate", "close the bridge"},
 		{"a half of a line", [][]*inkstreamv1.Line{{at(68, 212, 10, "a debate of three hours")}, newTorn()}, "after a debate of three hours", "close the bridge"},
+		{"the middle of a line", [][]*inkstreamv1.Line{newHoled(at(40, 212, 10, "after"), 170, "hours"), rest, other}, "after a debate hours", "close the bridge"},
+		{"every second word", [][]*inkstreamv1.Line{newHoled(at(70, 212, 10, "a debate"), 155, "hours"), everySecond, other}, "after a debate of hours", "close the bridge"},
 		{"a note beside a column", [][]*inkstreamv1.Line{entry, {at(270, 112, 10, "Note")}, other}, "Note", "cans of oil,\n"},
 	} {
 		p := recognised(tt.blocks...)
