@@ -25,7 +25,7 @@ type Options struct {
 	// Languages are Tesseract's codes joined by plus signs, the likeliest first: eng+deu. Or Auto. Where none of them is
 	// written in Latin letters, an engine may read what is in English.
 	Languages string
-	// MayBeOther says that nobody has named the languages, which are but the usual ones: a page that turns out to be in
+	// MayBeOther says that the languages were not named, and are but the usual ones: a page that turns out to be in
 	// others is read again in those, where they are installed.
 	MayBeOther bool
 	// Timeout bounds the engine's work on the page; the wait for a free engine is not counted.

@@ -53,7 +53,7 @@
 //	weight.go     words whose strokes are thicker than those of most are bold: headings found 0.76 to 0.87 (F1) on 75
 //	              generated scans
 //	other_language.go
-//	              pages whose language nobody has named are read again in another that their words or their script tell: words found
+//	              pages whose language an upload does not name are read again in another that their words or their script tell: words found
 //	              on 42 generated scans in nine other languages 0.69 to 0.83, 33 in English as before
 //	language_detection.go
 //	              languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English

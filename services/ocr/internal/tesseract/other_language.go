@@ -26,8 +26,8 @@ const (
 	minTellingWords = 12
 )
 
-// otherLanguages returns the languages to read a page in whose language nobody has named, and which was read in the
-// usual ones; "" where those are right, or missing says that no model of the right ones is installed. A page in another
+// otherLanguages returns the languages to read a page in whose language was not named, and which was read in the usual
+// ones; "" where those are right, or missing says that no model of the right ones is installed. A page in another
 // script reads badly, and the detector tells which; one in other Latin letters reads well enough for its
 // commonest words to tell.
 func (m *handleCache) otherLanguages(r *reader, got *reading, usual string) (other string, missing bool, err error) {
