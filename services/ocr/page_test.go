@@ -256,7 +256,7 @@ func TestFirstTryOfAPage(t *testing.T) {
 	}
 }
 
-// Only languages that nobody has named may turn out to be others.
+// Only languages that were not named may turn out to be others.
 func TestLanguagesOfAPage(t *testing.T) {
 	t.Parallel()
 	sheet, err := enginetest.NewTextSample(150, 0)
