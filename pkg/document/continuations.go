@@ -13,7 +13,7 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 		page  int
 	}
 	var open *position // the last block of running text
-	floats := 0
+	floats, notes, habits := 0, 0, observeParagraphs(pages)
 	for _, e := range pages {
 		plan := p.pages[e.Number]
 		for j := range e.Blocks {
@@ -24,7 +24,10 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 			}
 			switch kind {
 			case layout.Paragraph, layout.ListItem:
-			case layout.Figure, layout.Table, layout.Caption, layout.Footnote:
+			case layout.Footnote:
+				notes++
+				continue
+			case layout.Figure, layout.Table, layout.Caption:
 				floats++
 				continue
 			case layout.Header, layout.Footer, layout.PageNumber:
@@ -37,14 +40,59 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 				continue
 			}
 			if open != nil && kind == layout.Paragraph {
-				apart := open.page != e.Number || b.Box[1] < open.block.Box[1] || floats > 0
-				if apart && isContinuation(open.block, b) {
+				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] // column
+				if (inNext || floats+notes > 0) && isContinuation(open.block, b) || inNext && habits.goesOn(open.block, b, floats > 0) {
 					open.plan.continued = true
 				}
 			}
-			open, floats = &position{&plan.blocks[j], b, e.Number}, 0
+			open, floats, notes = &position{&plan.blocks[j], b, e.Number}, 0, 0
 		}
 	}
+}
+
+// paragraphHabits is what the paragraphs of a document have in common.
+type paragraphHabits struct {
+	sentences bool // they end as sentences do
+	indented  bool // their first lines are indented
+}
+
+// observeParagraphs looks at how the paragraphs of a document begin and end, those of several lines that stand one below
+// the other: at the foot and the head of a column they may be parts of one.
+func observeParagraphs(pages []*Evidence) paragraphHabits {
+	const fewest = 6
+	all, sentences, indented := 0, 0, 0
+	isParagraph := func(b *BlockEvidence) bool { return blockTypes[b.Type] == layout.Paragraph && b.Lines > 1 }
+	for _, e := range pages {
+		for j := 1; j < len(e.Blocks); j++ {
+			above, b := &e.Blocks[j-1], &e.Blocks[j]
+			if !isParagraph(above) || !isParagraph(b) || above.Box[1] > b.Box[1] {
+				continue
+			}
+			all++
+			if above.Flags&FlagSentence != 0 {
+				sentences++
+			}
+			if b.Flags&FlagIndented != 0 {
+				indented++
+			}
+		}
+	}
+	return paragraphHabits{sentences: all >= fewest && 4*sentences >= 3*all, indented: all >= fewest && 5*indented >= 4*all}
+}
+
+// goesOn reports whether a paragraph goes on in another at the head of the next column or page, though that begins with a
+// capital, as a name does: the last line is full, and no sentence ends there as all others do, or the first line is not
+// indented as all others are.
+func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
+	const marked, fewest = FlagSign | FlagIndented | FlagRecognised, 8 // words
+	if a.Style != b.Style || abs(a.Size-b.Size) > 1 || a.Lines < 2 || a.Words < fewest || b.Lines < 2 || a.Flags&FlagFull == 0 || a.Flags&(FlagHyphen|FlagColon) != 0 ||
+		b.Flags&marked != 0 || a.Flags&FlagUnspaced != 0 {
+		return false
+	}
+	if a.Flags&FlagSentence == 0 {
+		return h.sentences
+	}
+	return h.indented && !afterFloats
 }
 
 // isContinuation reports whether a paragraph goes on in another: it ends in the middle of a sentence, the other

@@ -79,6 +79,7 @@ const (
 	FlagFigures                       // more figures than letters, and longer than a year: a telephone number, an account
 	FlagLineNumbers                   // counts the lines of the text next to it
 	FlagColon                         // ends with a colon
+	FlagIndented                      // its first line is indented, and its second is not
 )
 
 // What Tag says besides the levels 1 to 6.
@@ -360,6 +361,18 @@ func (o *observer) isBold(w *inkstreamv1.Word) bool {
 	return int(w.GetFont()) < len(o.bold) && w.GetFont() >= 0 && o.bold[w.GetFont()]
 }
 
+// isFirstLineIndented reports whether the first line of a block begins farther right than its second, as that of a
+// paragraph may.
+func isFirstLineIndented(b *BlockEvidence, lines []*inkstreamv1.Line) bool {
+	const least, most, edge = 0.8, 6, 0.5 // ems
+	if len(lines) < 2 || len(lines[0].GetBbox()) != 4 || len(lines[1].GetBbox()) != 4 {
+		return false
+	}
+	em := float32(b.Size) / 4
+	indent := lines[0].GetBbox()[0] - b.Box[0]
+	return indent >= least*em && indent <= most*em && lines[1].GetBbox()[0]-b.Box[0] < edge*em
+}
+
 // observeTextEnds looks at how a block's text begins and ends.
 func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 	lines := b.GetLines()
@@ -400,6 +413,9 @@ func (o *observer) observeTextEnds(out *BlockEvidence, b *inkstreamv1.Block) {
 	}
 	if box := last.GetBbox(); len(box) == 4 && out.Box[2]-box[2] < 2.5*float32(out.Size)/4 {
 		out.Flags |= FlagFull
+	}
+	if isFirstLineIndented(out, lines) {
+		out.Flags |= FlagIndented
 	}
 	left, right := out.Box[0], o.e.Width-out.Box[2]
 	if width := out.Box[2] - out.Box[0]; width < 0.7*o.e.Width && math.Abs(float64(left-right)) < 0.05*float64(o.e.Width) {

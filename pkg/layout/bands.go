@@ -122,7 +122,17 @@ func (m *bandMerger) findColumnHead(slabs []pageBand, first, end int) int {
 		gutters = left
 		keep--
 	}
+	for keep > first && keep < end && m.endsAbove(slabs[keep-1:keep+2]) { // the last line of text above
+		keep++
+	}
 	return keep
+}
+
+// endsAbove reports whether the second of three slabs is the end of what the first holds: it stands nearer to that than to
+// the third.
+func (m *bandMerger) endsAbove(slabs []pageBand) bool {
+	const nearer = 0.4 // ems
+	return slabs[2].y0-slabs[1].y1 > slabs[1].y0-slabs[0].y1+nearer*m.em
 }
 
 // maxBandDistance is how far apart, in ems, slabs may be when only one of them has text on both sides of the gutter;

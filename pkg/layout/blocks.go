@@ -191,6 +191,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	}
 	clearLinkedCode(shapes)
 	clearChanceMarkers(shapes)
+	clearRunInCounters(lines, shapes)
 	if st.typescript {
 		clearTypescript(lines, shapes, st.rotation)
 	}
@@ -228,9 +229,7 @@ func splitColumn(
 		runsIn: st.runsIn, leads: st.leads, tableOfContents: contents, pagePitch: st.pitch,
 	}
 	markGluedBullets(lines, shapes)
-	for _, s := range shapes {
-		p.left, p.right = min(p.left, s.x0), max(p.right, s.x1)
-	}
+	measureWidth(&p)
 	if isRightToLeftColumn(lines) {
 		for i, s := range shapes { // mirrored, so that lines begin at the left
 			shapes[i].x0, shapes[i].x1 = p.left+p.right-s.x1, p.left+p.right-s.x0
@@ -241,6 +240,7 @@ func splitColumn(
 	}
 	p.tightenPitch()
 	p.measureSteps()
+	measureRoom(&p)
 	p.measureEdge()
 	p.measureIndent()
 	p.measureFirstLines()
@@ -270,62 +270,6 @@ func clearLinkedCode(shapes []lineShape) {
 	}
 }
 
-// usualLinePitch returns the usual distance from one baseline to the next: the mean of those about the median.
-// Programs that round baselines to a grid set lines in turn a little closer and wider.
-func usualLinePitch(shapes []lineShape, em float64) float64 {
-	steps := make([]float64, 0, len(shapes))
-	for i := 1; i < len(shapes); i++ {
-		if step := shapes[i].baseline - shapes[i-1].baseline; step > 0.5*em && step < 2.2*em {
-			steps = append(steps, step)
-		}
-	}
-	if 3*len(steps) < len(shapes) {
-		if wide := widePitch(shapes, em); wide > 0 {
-			return wide
-		}
-	}
-	if len(steps) == 0 {
-		return 1.3 * em
-	}
-	middle := median(steps)
-	sum, n := 0.0, 0.0
-	for _, step := range steps {
-		if math.Abs(step-middle) <= 0.12*middle {
-			sum, n = sum+step, n+1
-		}
-	}
-	return sum / n
-}
-
-// widePitch returns the distance from one baseline to the next where most lines stand as far apart as in double-spaced
-// typescript; 0 where they do not.
-func widePitch(shapes []lineShape, em float64) float64 {
-	const fewest, least, most, widest, share, runOn = 4, 2.2, 4, 8, 0.5, 0.3 // lines, ems, shares of the lines
-	limit, goOn := most*em, 0
-	for i := 1; i < len(shapes); i++ {
-		if shapes[i].startsLower && !shapes[i-1].endsSentence {
-			goOn++
-		}
-	}
-	if float64(goOn) >= runOn*float64(len(shapes)) { // entries and captions do not run on
-		limit = widest * em
-	}
-	var steps []float64
-	for i := 1; i < len(shapes); i++ {
-		if step := shapes[i].baseline - shapes[i-1].baseline; step >= least*em && step < limit {
-			steps = append(steps, step)
-		}
-	}
-	if len(steps) < fewest {
-		return 0
-	}
-	middle := median(steps)
-	if float64(countNear(steps, middle, lineSlack*middle)) < share*float64(len(shapes)) {
-		return 0
-	}
-	return middle
-}
-
 // textColumn is a column of lines that is being parted.
 type textColumn struct {
 	shapes          []lineShape
@@ -336,12 +280,17 @@ type textColumn struct {
 	edge            float64   // where many lines end; 0 where they end anywhere
 	indent          float64   // of the first lines of paragraphs; 0 where they have none
 	hangs           bool      // paragraphs begin at the left edge, and go on at an indent
+	runsOn          bool      // among those that hang, sentences go on at the edge
 	tableOfContents bool      // it is a table of contents
 	runsIn          bool      // text begins with bold words that other text goes on with in their line
 	answers         bool      // items go on left of their markers
 	leads           bool      // bold words stand nowhere but at the beginning of paragraphs
 	pagePitch       float64   // see styles.pitch
 	speakers        bool      // names of speakers begin paragraphs
+	justified       bool      // lines that run on end at the edge
+	room            float64   // from the last line of a paragraph to the next, where that tells; else 0
+	apart           bool      // room parts the items
+	usual           bool      // the pitch is about the page's
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than
@@ -369,10 +318,13 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	if step > p.maxStep(i) && !runsOnEvenly(p.shapes, i, p.right, p.em) || step < -0.5*p.em || p.changesStyle(i) || p.beginsParagraph(i) {
 		return true
 	}
-	if first := p.shapes[start].section; first != "" && cur.section != "" && followsSection(cur.section, first) {
+	if first := p.shapes[start].section; first != "" && cur.section != "" && (followsSection(cur.section, first) || prev.endsSentence && countsOn(first, cur.section)) {
 		return true
 	}
 	if p.isHeadingAbove(start, i) || p.isCentredAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
+		return true
+	}
+	if isIndentedBelowSentence(p, start, i) || isAtRightEdge(p, i) && !isAtRightEdge(p, i-1) {
 		return true
 	}
 	return p.shapes[start].marker != "" && p.leavesItem(start, i)
@@ -383,7 +335,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 func (p *textColumn) beginsParagraph(i int) bool {
 	const edge = 0.3 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	goesOn := p.right-prev.x1 < edge*p.em && !prev.endsSentence // an entry hardly ends so
+	goesOn := p.runsOn && p.right-prev.x1 < edge*p.em && !prev.endsSentence // an entry hardly ends so
 	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
 		p.hangs && !goesOn && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
 		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "")
@@ -505,8 +457,11 @@ func (p *textColumn) beginsItem(start, i int) bool {
 	if cur.enumerator.form != "" {
 		return p.continuesNumbering(start, i)
 	}
-	if cur.bulletMarker && cur.marker != "-" && cur.marker != "–" && cur.marker != "—" && cur.marker != "*" &&
-		cur.marker != "·" {
+	isDash := cur.marker == "-" || cur.marker == "–" || cur.marker == "—"
+	if isDash && p.shapes[start].marker != cur.marker && !prev.endsSentence && p.fillsLine(prev, cur) { // one in a sentence
+		return false
+	}
+	if cur.bulletMarker && !isDash && cur.marker != "*" && cur.marker != "·" {
 		return true
 	}
 	if first := p.shapes[start]; first.marker != "" &&
@@ -556,6 +511,9 @@ func (p *textColumn) leavesItem(start, i int) bool {
 	}
 	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {
 		return true
+	}
+	if p.apart && cur.baseline-prev.baseline < (1+leastRoom)*p.pitch {
+		return false
 	}
 	return p.right-prev.x1 > 3*p.em && !cur.startsLower && !p.fillsLine(prev, cur)
 }

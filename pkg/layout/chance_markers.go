@@ -13,7 +13,7 @@ func clearChanceMarkers(shapes []lineShape) {
 		if s.marker == "" || s.enumerator.form != "" || !isDoubtfulMarker(s.marker) || alternating[s.marker] {
 			continue
 		}
-		if !hasNeighbouringMarker(shapes, i) {
+		if !hasNeighbouringMarker(shapes, i) && !(isDash(s.marker) && !isInSentence(shapes, i)) {
 			s.marker, s.bulletMarker, s.textStart = "", false, 0
 		}
 	}
@@ -41,7 +41,7 @@ func findAlternatingMarkers(shapes []lineShape) map[string]bool {
 // letter with a stop that is neither the first of the alphabet nor a Roman number, or a number of three digits in
 // brackets.
 func isDoubtfulMarker(marker string) bool {
-	if marker == "*" {
+	if marker == "*" || isDash(marker) {
 		return true
 	}
 	switch n := len(marker); n {
@@ -53,6 +53,16 @@ func isDoubtfulMarker(marker string) bool {
 		return marker[0] == '(' && marker[4] == ')' && err == nil
 	}
 	return false
+}
+
+// isDash reports whether a marker is a dash, with which a line may go on in a sentence too.
+func isDash(marker string) bool { return marker == "–" || marker == "—" }
+
+// isInSentence reports whether line i, which begins with a dash, goes on with a small letter in the next line, at the same
+// place: the text of an item hangs.
+func isInSentence(shapes []lineShape, i int) bool {
+	const slack = 0.4 // of the line's height
+	return i+1 < len(shapes) && shapes[i+1].startsLower && !shapes[i].endsSentence && shapes[i+1].x0-shapes[i].x0 < slack*shapes[i].height
 }
 
 // hasNeighbouringMarker reports whether a line near line i begins with the counter before or after its own, or with
@@ -71,7 +81,7 @@ func hasNeighbouringMarker(shapes []lineShape, i int) bool {
 // each other.
 func areNeighbours(a, b string) bool {
 	switch len(a) {
-	case 1:
+	case 1, len("–"):
 		return a == b
 	case 2:
 		return a[1] == b[1] && (a[0] == b[0]+1 || a[0]+1 == b[0])

@@ -90,3 +90,16 @@ func TestBlankOfOneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestLastLineAboveColumns keeps the last line of a paragraph with it, though it reaches over no gutter of the columns
+// right below.
+func TestLastLineAboveColumns(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of the winter, and nobody came to see what had become of it all"
+	text := down(72, 72, 10, full, full, "until the spring.")
+	page := pageOf(text, columnLines(72, 114, "left", 8), columnLines(340, 114, "right", 8))
+	ArrangePage(page)
+	if n := len(page.Blocks[0].GetLines()); n != 3 {
+		t.Errorf("got %d lines in the first block, want 3:\n%s", n, page.Text)
+	}
+}

@@ -30,14 +30,16 @@ func (p *textColumn) endsParagraph(i int) bool {
 	if large == 0 { // boxes tell sizes roughly
 		small, large, slack = min(prev.height, cur.height)/usualSpan, max(prev.height, cur.height)/usualSpan, 1.12
 	}
-	if step < (1+leastRoom)*p.pitch || small <= 0 || large > slack*small || small > slack*p.em || cur.startsLower ||
-		cur.section != "" && p.countSteps(step) < 3 || !p.even || a.bold && b.bold {
+	isUsual := p.room > 0 && step > (1-lineSlack)*p.room
+	if step < (1+leastRoom)*p.pitch || small <= 0 || large > slack*small || small > slack*p.em ||
+		cur.startsLower && !(isUsual && prev.endsSentence) || p.hangs && cur.x0-p.left >= maxEdgeIndent*p.em ||
+		cur.section != "" && !prev.endsSentence && p.countSteps(step) < 3 || !p.even || a.bold && b.bold {
 		return false
 	}
-	if p.right-prev.x1 > short*p.em {
+	if isUsual || p.right-prev.x1 > short*p.em {
 		return true
 	}
-	return prev.endsSentence && max(a.math, b.math) == 0 && (p.countSteps(step) > 1 || p.pitch == p.pagePitch)
+	return prev.endsSentence && max(a.math, b.math) == 0 && (p.countSteps(step) > 1 || p.usual)
 }
 
 // runsOnEvenly reports whether line i goes on with a full line above it that ends no sentence, and the next line, or
@@ -56,38 +58,63 @@ func runsOnEvenly(shapes []lineShape, i int, right, em float64) bool {
 	return isAlike(i-1) || isAlike(i+1)
 }
 
-// tightenPitch makes the pitch that of lines of which one certainly goes on with the other, where most lines stand
-// farther apart, as entries of a line or two do: the first is full and ends no sentence, the next begins with a small
-// letter. A few lines that do not tell stand as far apart within paragraphs as those of the page.
-func (p *textColumn) tightenPitch() {
-	const fewest, few = 2, 6 // lines
-	var steps []float64
-	for i := 1; i < len(p.shapes); i++ {
-		prev, cur := p.shapes[i-1], p.shapes[i]
-		step := cur.baseline - prev.baseline
-		if cur.startsLower && !prev.endsSentence && !prev.style.mono && step > 0.5*p.em && p.fillsLine(prev, cur) {
-			steps = append(steps, step)
+// measureWidth finds the edges of the column: the left one is that of lines in type of the usual size, as headings may be
+// set farther out, and the number of the page, or of a line, stands apart from the text.
+func measureWidth(p *textColumn) {
+	const other = 1.12 // times
+	sizes := make([]float64, len(p.shapes))
+	for i, s := range p.shapes {
+		sizes[i] = s.style.size
+	}
+	size := median(sizes)
+	numbersOnly := !slices.ContainsFunc(p.shapes, func(s lineShape) bool { return s.counter == 0 })
+	for _, s := range p.shapes {
+		if s.counter > 0 && !numbersOnly {
+			continue
+		}
+		p.right = max(p.right, s.x1)
+		if s.style.size <= other*size && size <= other*s.style.size {
+			p.left = min(p.left, s.x0)
 		}
 	}
-	if len(steps) < fewest {
-		isLarger := func(s lineShape) bool { return s.style.size > 1.05*p.em || s.style.size == 0 }
-		if len(p.shapes) <= few && p.pagePitch > 0 && p.pitch > (1+leastRoom)*p.pagePitch && !slices.ContainsFunc(p.shapes, isLarger) {
-			p.pitch = p.pagePitch
-		}
-		return
-	}
-	if within := median(steps); p.pitch > (1+leastRoom)*within {
-		p.pitch = within
+	if p.left > p.right { // no line is of that size but the number
+		p.left = p.shapes[0].x0
 	}
 }
 
-// measureSteps keeps how far apart the lines of the column stand, and whether that is even.
-func (p *textColumn) measureSteps() {
+// measureRoom finds out how far the first lines of paragraphs stand below the lines above them: more than lines within
+// paragraphs, evenly, where the line above ends short, and hardly ever where a sentence goes on. It also tells whether
+// such room parts all items of lists.
+func measureRoom(p *textColumn) {
+	const fewest, short, most = 3, 2.0, 3.0 // lines, ems, times the pitch
+	var rooms []float64
+	items, apart := 0, 0
 	for i := 1; i < len(p.shapes); i++ {
-		p.steps = append(p.steps, p.shapes[i].baseline-p.shapes[i-1].baseline)
+		prev, cur := p.shapes[i-1], p.shapes[i]
+		step := cur.baseline - prev.baseline
+		isWide := step >= (1+leastRoom)*p.pitch
+		if cur.marker != "" && prev.style.size == cur.style.size {
+			if items++; isWide {
+				apart++
+			}
+		}
+		if isWide && step < most*p.pitch && p.right-prev.x1 > short*p.em && (!cur.startsLower || prev.endsSentence) &&
+			prev.style.size == cur.style.size {
+			rooms = append(rooms, step)
+		}
 	}
-	slices.Sort(p.steps)
-	p.even = p.pitch == p.pagePitch || float64(p.countSteps(p.pitch)) >= evenShare*float64(len(p.steps))
+	p.apart = apart >= 2 && 4*apart >= 3*items
+	room := median(rooms)
+	if countNear(rooms, room, lineSlack*room) < fewest {
+		return
+	}
+	for i := 1; i < len(p.shapes); i++ {
+		prev, cur := p.shapes[i-1], p.shapes[i]
+		if cur.startsLower && !prev.endsSentence && cur.baseline-prev.baseline > (1-lineSlack)*room {
+			return
+		}
+	}
+	p.room = room
 }
 
 // countSteps returns how many lines stand about as far below the line above them.
@@ -119,9 +146,25 @@ func (p *textColumn) measureEdge() {
 	switch {
 	case float64(last-first) >= share*float64(len(ends)):
 		p.edge = at
+		p.justified = !p.isUnsized() && runsOnToEdge(p, slack*p.em)
 	case p.isRunningText():
 		p.edge = p.right
 	}
+}
+
+// runsOnToEdge reports whether lines in which a sentence runs on into the next end at the edge, as those of justified
+// text do without exception: it fills all lines of a paragraph but the last.
+func runsOnToEdge(p *textColumn, slack float64) bool {
+	const fewest, share = 3, 0.9 // lines
+	n, full := 0, 0
+	for i := 1; i < len(p.shapes); i++ {
+		if prev := p.shapes[i-1]; p.shapes[i].startsLower && !prev.endsSentence {
+			if n++; math.Abs(prev.x1-p.edge) <= slack {
+				full++
+			}
+		}
+	}
+	return n >= fewest && float64(full) >= share*float64(n)
 }
 
 // isUnsized reports whether the type of the column has no sizes: what a recogniser read, or a text layer.
@@ -152,8 +195,23 @@ func (p *textColumn) endsEarly(i int) bool {
 	if p.hangs && cur.x0-p.left >= maxEdgeIndent*p.em { // where paragraphs hang, text at the indent goes on
 		return false
 	}
+	if p.justified && endsJustified(p, i) {
+		return true
+	}
 	return p.edge > 0 && end+room*p.em < p.edge && cur.x1 > end && 3*(prev.x0-p.left) < p.edge-prev.x1 &&
 		(prev.endsSentence || !cur.startsLower)
+}
+
+// endsJustified reports whether the line above line i ends a sentence and stays short of the edge of justified lines,
+// beside which nothing stands: neither line about it ends as early.
+func endsJustified(p *textColumn, i int) bool {
+	const room = 0.5 // ems
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	endsThere := func(k int) bool {
+		return k >= 0 && math.Abs(p.shapes[k].x1-prev.x1) < room*p.em
+	}
+	return prev.endsSentence && !cur.startsLower && p.edge-prev.x1 > room*p.em && 3*(prev.x0-p.left) < p.edge-prev.x1 &&
+		!endsThere(i) && !endsThere(i-2)
 }
 
 // measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those
@@ -162,6 +220,7 @@ func (p *textColumn) endsEarly(i int) bool {
 func (p *textColumn) measureIndent() {
 	const fewest, least, most = 3, 0.6, 6 // lines, ems
 	outer, starts, inner, goOn, others, long, at, item := 0, 0, 0, 0, 0, 0, 0.0, math.Inf(-1)
+	runsOn := false // text goes on at the edge
 	for i, s := range p.shapes {
 		if s.bulletMarker {
 			item = s.textStart
@@ -180,6 +239,7 @@ func (p *textColumn) measureIndent() {
 			if outer++; !full {
 				starts++
 			}
+			runsOn = runsOn || i > 0 && s.startsLower && !p.shapes[i-1].endsSentence
 			continue
 		}
 		if inner == 0 {
@@ -196,6 +256,7 @@ func (p *textColumn) measureIndent() {
 	if 5*long > len(p.shapes) { // words say little of where a line was full
 		return
 	}
+	p.runsOn = runsOn
 	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
 }
 
@@ -218,28 +279,6 @@ func isLeftOfMarker(first, line lineShape, em float64) bool {
 	return first.marker != "" && line.marker == "" && line.x0 < first.x0-indent*em
 }
 
-// measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow
-// lines that end short.
-func (p *textColumn) measureFirstLines() {
-	const fewest = 2 // lines
-	if p.hangs {
-		return
-	}
-	var indents []float64
-	for i := 1; i < len(p.shapes); i++ {
-		indent := p.shapes[i].x0 - p.left
-		if indent >= leastFirstIndent*p.em && indent <= mostFirstIndent*p.em && !p.fillsLine(p.shapes[i-1], p.shapes[i]) {
-			indents = append(indents, indent)
-		}
-	}
-	if len(indents) < fewest {
-		return
-	}
-	if middle := median(indents); 2*countNear(indents, middle, maxEdgeIndent*p.em) > len(indents) {
-		p.indent = middle
-	}
-}
-
 func countNear(values []float64, at, slack float64) int {
 	n := 0
 	for _, v := range values {
@@ -248,33 +287,4 @@ func countNear(values []float64, at, slack float64) int {
 		}
 	}
 	return n
-}
-
-// followsItem reports whether a paragraph with an indented first line begins at line i below an item's only line: its first
-// word had room there, and the next line begins at the edge, as text does.
-func followsItem(p *textColumn, i int) bool {
-	return p.indent > 0 && i+1 < len(p.shapes) && p.shapes[i+1].marker == "" && !p.shapes[i].startsLower && !p.fillsLine(p.shapes[i-1], p.shapes[i])
-}
-
-// isFirstLine reports whether line i is indented, and the lines about it are not: after a line that ends short, or as the
-// first lines of the column's paragraphs are. The second line of an item stands below the text of its first. A paragraph of
-// one line, such as what is said in a conversation, may stand above another.
-func (p *textColumn) isFirstLine(i int) bool {
-	const edge, short = 0.5, 2 // ems
-	indent, prev := p.shapes[i].x0-p.left, p.shapes[i-1]
-	isIndented := func(k int) bool {
-		return p.indent > 0 && math.Abs(p.shapes[k].x0-p.left-p.indent) <= maxEdgeIndent*p.em
-	}
-	if isIndented(i) && isIndented(i-1) && prev.endsSentence && prev.marker == "" && !p.fillsLine(prev, p.shapes[i]) {
-		return true
-	}
-	if p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em || prev.x0-p.left > edge*p.em ||
-		prev.textStart != 0 && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em && !followsItem(p, i) {
-		return false
-	}
-	isLast := i+1 == len(p.shapes)
-	if !isLast && p.shapes[i+1].x0-p.left >= edge*p.em {
-		return false
-	}
-	return !isLast && p.right-prev.x1 > short*p.em || isIndented(i)
 }

@@ -54,7 +54,8 @@ func (s *styles) measurePitch(lines []inputLine) {
 	for i := 1; i < len(lines) && len(steps) < enough; i++ {
 		first, second := lines[i-1].words, lines[i].words
 		if len(first) == 0 || len(second) == 0 || !startsLower(second[0].GetText()) || isSentenceEnd(lastRune(first[len(first)-1].GetText())) ||
-			math.Abs(float64(second[0].GetSize())-s.em) > alike*s.em || first[0].GetSize() != second[0].GetSize() {
+			math.Abs(float64(second[0].GetSize())-s.em) > alike*s.em || first[0].GetSize() != second[0].GetSize() ||
+			!s.typescript && s.fontStyleOf(second[0]).mono {
 			continue
 		}
 		above, below := s.rotation.rotateRect(rectFromBox(first[0].GetBbox())), s.rotation.rotateRect(rectFromBox(second[0].GetBbox()))

@@ -1,0 +1,50 @@
+package document
+
+import (
+	"testing"
+
+	"inkstream.dev/pkg/layout"
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// TestParagraphsGoOnWithCapitals joins a paragraph with its rest at the head of the next column, which begins with a name:
+// no sentence ended there, or its first line alone is not indented. Paragraphs that end as all others do stay apart, and
+// so do entries, which end anyhow.
+func TestParagraphsGoOnWithCapitals(t *testing.T) {
+	t.Parallel()
+	const full, last = "the harbour was closed for the whole of winter", "and nobody came to see what became of the sea."
+	paragraph := func(x, y, indent float32, lines ...string) *inkstreamv1.Block {
+		b := text(layout.Paragraph, x, y, 10, 1, lines...)
+		for _, w := range b.Lines[0].Words {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+indent, w.Bbox[2]+indent
+		}
+		b.Lines[0].Bbox[0] += indent
+		return b
+	}
+	for _, tt := range []struct {
+		name   string
+		indent float32 // of first lines
+		end    string  // of the others
+		last   string  // of the first column
+		next   float32 // the indent at the head of the next column
+		want   bool
+	}{
+		{"in a sentence", 0, last, full, 0, true},
+		{"below a sentence, not indented", 14, last, last, 0, true},
+		{"below a sentence, indented", 14, last, last, 14, false},
+		{"below a sentence, none indented", 0, last, last, 0, false},
+		{"entries", 0, full, full, 0, false},
+	} {
+		var blocks []*inkstreamv1.Block
+		for i := range 7 {
+			blocks = append(blocks, paragraph(72, 72+40*float32(i), tt.indent, "The mole of the north and all of the stone in", full, tt.end))
+		}
+		blocks = append(blocks, paragraph(72, 360, tt.indent, "The mole of the north and all of the stone in", full, tt.last),
+			paragraph(330, 72, tt.next, "Radley kept the keys of the tower and of the", last))
+		p := page(1, blocks...)
+		planned(t, nil, p)
+		if got := p.GetBlocks()[7].GetContinued(); got != tt.want {
+			t.Errorf("%s: goes on: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}

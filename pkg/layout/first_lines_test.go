@@ -1,0 +1,104 @@
+package layout
+
+import (
+	"math"
+	"testing"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
+)
+
+// columnLine is a line of a column that begins at 72 points and is 232 points wide: how far from its left edge the line
+// begins, how far below the line before it stands, whether it is full, and what it says.
+type columnLine struct {
+	indent, step float64
+	full         bool
+	text         string
+}
+
+// columnPage sets lines of a column, from 72 points down the page.
+func columnPage(lines ...columnLine) *inkstreamv1.Page {
+	const width = 232.0
+	var out []*inkstreamv1.Line
+	y := 72.0
+	for i, l := range lines {
+		if i > 0 {
+			y += l.step
+		}
+		line := at(72+l.indent, y, 10, l.text)
+		if last := line.Words[len(line.Words)-1]; l.full {
+			last.Bbox[0], last.Bbox[2] = last.Bbox[0]+72+width-last.Bbox[2], 72+width
+		}
+		out = append(out, line)
+	}
+	return pageOf(out)
+}
+
+// TestParagraphsOfAColumn parts the lines of a column where paragraphs, entries and items begin, and nowhere else.
+func TestParagraphsOfAColumn(t *testing.T) {
+	t.Parallel()
+	const on = "the harbour was closed for all of the winter"
+	goesOn, ends := columnLine{0, 12, true, on}, columnLine{0, 12, true, "and nobody came to see what became of it."}
+	for _, tt := range []struct {
+		name  string
+		lines []columnLine
+		want  int
+	}{
+		{"verses that room parts", []columnLine{{0, 0, false, "1. The winter"}, {0, 12, false, "Closed the harbour"}, {0, 12, false, "Again"},
+			{0, 18, false, "2. The summer"}, {0, 12, false, "Opened the mole"}, {0, 18, false, "3. The autumn"}, {0, 12, false, "Saw them all go to the islands of the sea"}}, 3},
+		{"a justified line that ends short", []columnLine{goesOn, goesOn, goesOn, {0, 12, false, "nobody came there until the spring."},
+			{0, 12, true, "Neighbourhoods of it and of the sea were"}, goesOn, goesOn}, 2},
+		{"a first line that no other bears out", []columnLine{goesOn, goesOn, {0, 12, true, "and nobody came to see what became of it."},
+			{14, 12, true, "The mole was of stone and of oak of"}, {0, 12, false, "the north."}}, 2},
+		{"a paragraph of one line above another", []columnLine{{14, 0, true, "The harbour had been closed before."},
+			{14, 12, true, "The mole was of stone and of oak of"}, {0, 12, false, "the north."}}, 2},
+		{"lines in the middle", []columnLine{{30, 0, false, "The harbour was closed for"}, {14, 12, false, "the winter, and nobody came there."},
+			{20, 12, false, "The mole was of stone and then"}, {2, 12, false, "of the oak of all the north that was cut."}, {60, 12, false, "It is gone."}}, 1},
+		{"a signature", []columnLine{goesOn, ends, {152, 12, true, "Clara Radley"}}, 2},
+		{"the same room below a full line", []columnLine{goesOn, goesOn, {0, 12, false, "Mole Street"}, {0, 15, true, "Barlow and sons; " + on[:28]}, goesOn, {0, 12, false, "Oak Lane"},
+			{0, 15, true, "Carver and sons; " + on[:28]}, goesOn, {0, 12, false, "Elm Lane"}, {0, 15, true, "Ellery and sons; " + on[:28]}, goesOn,
+			{0, 12, true, "Harwick Road 12, Millbrook, 277 919 45"}, {0, 15, true, "Garrick and sons; " + on[:27]}, {0, 12, false, "Ash Lane"}}, 5},
+		{"meanings counted in the line", []columnLine{{0, 0, true, "mole n. 1. a wall in the sea, of stone or of"},
+			{8, 12, false, "wood, that keeps waves away."}, {8, 12, false, "2. a beast; a spot; the sum of things."}}, 1},
+		{"a dash in an answer", []columnLine{{30, 0, true, "Q. Had the harbour been closed before the"}, {0, 12, true, "winter of that year, as the keeper said it"}, {0, 12, false, "– and nobody else?"},
+			{30, 12, true, "A. It had been closed in the spring as all"}, {0, 12, false, "of them knew."}, {30, 12, true, "Q. And then?"}}, 3},
+		{"steps that count", []columnLine{{0, 0, true, "3 Open the harbour to all who come by the sea."}, {0, 12, true, "4 Close the mole again to all others and to the"}, {0, 12, false, "ships."}}, 2},
+	} {
+		page := columnPage(tt.lines...)
+		if ArrangePage(page); len(page.Blocks) != tt.want {
+			t.Errorf("%s: got %d blocks, want %d:\n%s", tt.name, len(page.Blocks), tt.want, page.Text)
+		}
+	}
+}
+
+// TestColumnWidth measures the edges of a column without the heading that is set farther out, and without the number of
+// the page.
+func TestColumnWidth(t *testing.T) {
+	t.Parallel()
+	shape := func(x0, x1, size float64, counter int) lineShape {
+		return lineShape{x0: x0, x1: x1, style: lineStyle{size: size}, counter: counter}
+	}
+	p := textColumn{left: math.Inf(1), right: math.Inf(-1), shapes: []lineShape{shape(480, 495, 10, 128), shape(60, 120, 14, 0), shape(72, 300, 10, 0), shape(84, 250, 10, 0)}}
+	if measureWidth(&p); p.left != 72 || p.right != 300 {
+		t.Errorf("got a column from %v to %v, want one from 72 to 300", p.left, p.right)
+	}
+}
+
+// TestPitchOfCode keeps the lines of text together that stand farther apart than those of the code above and below them.
+func TestPitchOfCode(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for k := range 2 {
+		y := 72 + 250*float64(k)
+		for i := range 9 {
+			lines = append(lines, set(2, at(72, y+11*float64(i), 10, "open the harbour := range mole"))...)
+		}
+		for i, text := range []string{"The harbour was closed for the whole of the winter, and", "nobody came to see what had become of it, as the", "ice was", "of no use to them."} {
+			lines = append(lines, set(1, at(72, y+120+18*float64(i), 10, text))...)
+		}
+	}
+	page := pageOf(lines)
+	page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Courier", FixedPitch: true}}
+	if ArrangePage(page); len(page.Blocks) != 4 {
+		t.Errorf("got %d blocks, want 4:\n%s", len(page.Blocks), page.Text)
+	}
+}
