@@ -43,8 +43,8 @@ type lineShape struct {
 // measureExtent measures where a line of words lies. Boxes may be as tight as the letters, so the baseline is not the
 // lower edge of the line: it is where a good part of its words end, those without letters that go below it.
 func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
-	var bottoms, heights [64]float64 // of the first words: enough to tell
-	n := 0
+	var bottoms, heights, level [64]float64 // of the first words: enough to tell; level are those that stand on the baseline
+	n, levels := 0, 0
 	first := t.rotateRect(rectFromBox(words[0].GetBbox()))
 	s := lineShape{x0: first.x0, x1: first.x1, firstWidth: first.width()}
 	for _, w := range words {
@@ -54,6 +54,9 @@ func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
 			bottoms[n], heights[n] = box.y1, box.height()
 			if w.Confidence != nil && w.GetSize() == 0 {
 				bottoms[n], heights[n] = levelRecognised(w, box)
+			} else if w.Confidence == nil && standsOnBaseline(w.GetText()) {
+				level[levels] = box.y1
+				levels++
 			}
 			n++
 		}
@@ -64,7 +67,22 @@ func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
 	slices.Sort(bottoms[:n])
 	slices.Sort(heights[:n])
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
+	if levels > 0 { // where few words have no letters that go below it
+		slices.Sort(level[:levels])
+		s.baseline = level[levels/2]
+	}
 	return s
+}
+
+// standsOnBaseline reports whether no letter of a word goes below the baseline, and no sign does. Figures may.
+func standsOnBaseline(word string) bool {
+	const above = "abcdefhiklmnorstuvwxzABCDEFGHIKLMNOPRSTUVWXYZ.-'"
+	for i := range len(word) {
+		if strings.IndexByte(above, word[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // measureShape measures a line of words, and what they say of it.
@@ -164,7 +182,7 @@ func (a *aligner) buildBlocks(rows []row, angle int32) []*inkstreamv1.Block {
 		return nil
 	}
 	var out []*inkstreamv1.Block
-	for _, p := range a.splitRowGroups(rows) {
+	for _, p := range a.splitRowGroups(a.joinWrappedNumbers(rows)) {
 		if p.table != nil {
 			out = append(out, p.table.buildBlock(a.em, angle))
 			continue
@@ -370,13 +388,13 @@ func (p *textColumn) isHeadingAbove(start, i int) bool {
 	return next.marker == "" && pitch > 0.9*p.em && cur.baseline-prev.baseline > 1.4*pitch
 }
 
-// isCentredAbove reports whether a line that stands alone above line i is a heading in capitals in the middle of the
-// column, and line i is one of text that fills the column.
+// isCentredAbove reports whether a line that stands alone above line i is a heading in the middle of the column, in capitals
+// or far from its edges, and line i is one of text that fills the column.
 func (p *textColumn) isCentredAbove(start, i int) bool {
-	const room, indent = 2.0, 3.0 // ems
+	const room, far, indent = 2.0, 4.0, 3.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	left, right := prev.x0-p.left, p.right-prev.x1
-	return start == i-1 && prev.capitals && !cur.capitals && min(left, right) > room*p.em &&
+	return start == i-1 && (prev.capitals && !cur.capitals && min(left, right) > room*p.em || !prev.endsSentence && !prev.startsLower && prev.style.size > 0 && prev.style.size <= p.em && min(left, right) > far*p.em) &&
 		math.Abs(left-right) < p.em && cur.x0-p.left < indent*p.em && p.right-cur.x1 < p.em
 }
 
@@ -506,7 +524,7 @@ func (p *textColumn) continuesNumbering(start, i int) bool {
 // item's text, and the item's lines hang, or the line before is its last, as the next word had room in it.
 func (p *textColumn) leavesItem(start, i int) bool {
 	first, prev, cur := p.shapes[start], p.shapes[i-1], p.shapes[i]
-	if cur.x0 > first.x0+0.5*p.em || p.answers && !prev.endsSentence && isLeftOfMarker(first, cur, p.em) {
+	if cur.x0 > first.x0+0.5*p.em || p.answers && isLeftOfMarker(first, cur, p.em) {
 		return false
 	}
 	if i-start > 1 && prev.x0 > first.x0+0.5*p.em {

@@ -48,6 +48,9 @@ func (p *textColumn) isFirstLine(i int) bool {
 		prev.textStart != 0 && math.Abs(p.shapes[i].x0-prev.textStart) < maxEdgeIndent*p.em && !followsItem(p, i) {
 		return false
 	}
+	if isIndented(i) && prev.x0-p.left < edge*p.em && prev.endsSentence && prev.marker == "" && !p.shapes[i].startsLower && !p.fillsLine(prev, p.shapes[i]) {
+		return true
+	}
 	isLast := i+1 == len(p.shapes)
 	if !isLast && p.shapes[i+1].x0-p.left >= edge*p.em && !isAtRightEdge(p, i+1) {
 		return false

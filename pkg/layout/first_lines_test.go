@@ -61,6 +61,12 @@ func TestParagraphsOfAColumn(t *testing.T) {
 			{8, 12, false, "wood, that keeps waves away."}, {8, 12, false, "2. a beast; a spot; the sum of things."}}, 1},
 		{"a dash in an answer", []columnLine{{30, 0, true, "Q. Had the harbour been closed before the"}, {0, 12, true, "winter of that year, as the keeper said it"}, {0, 12, false, "– and nobody else?"},
 			{30, 12, true, "A. It had been closed in the spring as all"}, {0, 12, false, "of them knew."}, {30, 12, true, "Q. And then?"}}, 3},
+		{"a number in the middle above text", []columnLine{{86, 0, false, "No. 35 of 1989"}, {0, 12, true, "The harbour was closed for all of the winter"}, ends}, 2},
+		{"an answer in ragged text", []columnLine{{30, 0, false, "Q. Had the harbour been closed before"}, {0, 12, false, "the winter of that year as the keeper says it?"},
+			{30, 12, false, "A. It had been closed in the spring."}, {0, 12, false, "and nobody came there."}, {0, 12, false, "Nobody was asked to."},
+			{30, 12, false, "Q. Who then opened it again"}, {0, 12, false, "to all of them?"}}, 3},
+		{"paragraphs of one line", []columnLine{{14, 0, true, "The mole was of stone and of oak of"}, {0, 12, false, "the north."}, {14, 12, true, "The harbour had been closed before."}, {14, 12, true, "The tower was of stone and of wood of"},
+			{0, 12, false, "the isles."}, {14, 12, true, "The quay was of stone, of oak and of"}, {0, 12, false, "old wood."}}, 4},
 		{"steps that count", []columnLine{{0, 0, true, "3 Open the harbour to all who come by the sea."}, {0, 12, true, "4 Close the mole again to all others and to the"}, {0, 12, false, "ships."}}, 2},
 	} {
 		page := columnPage(tt.lines...)
@@ -101,4 +107,29 @@ func TestPitchOfCode(t *testing.T) {
 	if ArrangePage(page); len(page.Blocks) != 4 {
 		t.Errorf("got %d blocks, want 4:\n%s", len(page.Blocks), page.Text)
 	}
+}
+
+// TestBaselineOfFewWords takes the baseline of a line to be where a word ends that has no letters below it, though most
+// words of the line have some.
+func TestBaselineOfFewWords(t *testing.T) {
+	t.Parallel()
+	line := at(72, 100, 10, "keeping in every bay,")
+	line.Words[1].Bbox[3] -= 2
+	if got := measureExtent(line.Words, 0).baseline; math.Abs(got-107) > 0.01 {
+		t.Errorf("got a baseline at %v, want 107", got)
+	}
+}
+
+// TestWrappedNumbers reads the name of an entry before its number where both go on in the next row, as other entries tell
+// that have their number in one row.
+func TestWrappedNumbers(t *testing.T) {
+	t.Parallel()
+	entry := func(y float64, name, number string) []*inkstreamv1.Line {
+		return []*inkstreamv1.Line{at(72, y, 10, name), at(190, y, 10, number)}
+	}
+	page := pageOf(entry(72, "Adler A 4 Mole", "734 2205"), entry(84, "Barlow B 7 Mole", "734 1186"), entry(96, "Carver C 9 Quay", "712 4430"), entry(108, "Drummond D 14", "755"),
+		entry(120, "Ravensbourne", "6120"), entry(132, "Ellery E 2 Quay", "731 9914"), entry(144, "Garrick G 31", "440"), entry(156, "Oak Lane 19", "4410 2"))
+	ArrangePage(page)
+	followEachOther(t, page, "Drummond D 14 Ravensbourne", "755", "6120", "Ellery")
+	followEachOther(t, page, "Garrick G 31", "440", "Oak Lane")
 }

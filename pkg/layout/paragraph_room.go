@@ -86,7 +86,7 @@ func measureWidth(p *textColumn) {
 // paragraphs, evenly, where the line above ends short, and hardly ever where a sentence goes on. It also tells whether
 // such room parts all items of lists.
 func measureRoom(p *textColumn) {
-	const fewest, short, most = 3, 2.0, 3.0 // lines, ems, times the pitch
+	const fewest, short, most, few = 3, 2.0, 3.0, 8 // lines, ems, times the pitch; one of so many may go on
 	var rooms []float64
 	items, apart := 0, 0
 	for i := 1; i < len(p.shapes); i++ {
@@ -108,13 +108,16 @@ func measureRoom(p *textColumn) {
 	if countNear(rooms, room, lineSlack*room) < fewest {
 		return
 	}
+	goOn := 0
 	for i := 1; i < len(p.shapes); i++ {
 		prev, cur := p.shapes[i-1], p.shapes[i]
 		if cur.startsLower && !prev.endsSentence && cur.baseline-prev.baseline > (1-lineSlack)*room {
-			return
+			goOn++
 		}
 	}
-	p.room = room
+	if few*goOn <= len(rooms) {
+		p.room = room
+	}
 }
 
 // countSteps returns how many lines stand about as far below the line above them.

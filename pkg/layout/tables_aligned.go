@@ -38,8 +38,9 @@ type textSetting struct {
 // aligner finds tables that no grid of lines rules: rows whose text stands in columns.
 type aligner struct {
 	textSetting
-	height   float64 // of the page; 0 where the text is turned
-	disabled bool    // no tables are wanted
+	height   float64             // of the page; 0 where the text is turned
+	disabled bool                // no tables are wanted
+	numbers  map[numberParts]int // how often numbers of several parts end rows
 	// judge decides in the place of the model which rows and columns are tables, if it is set.
 	judge func(TableSample) bool
 }
