@@ -40,7 +40,7 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 				continue
 			}
 			if open != nil && kind == layout.Paragraph {
-				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] // column
+				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] || areHeads(open.block, b) // column
 				if (inNext || floats+notes > 0) && isContinuation(open.block, b) || inNext && habits.goesOn(open.block, b, floats > 0) {
 					open.plan.continued = true
 				}
@@ -84,15 +84,23 @@ func observeParagraphs(pages []*Evidence) paragraphHabits {
 // capital, as a name does: the last line is full, and no sentence ends there as all others do, or the first line is not
 // indented as all others are.
 func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
-	const marked, fewest = FlagSign | FlagIndented | FlagRecognised, 8 // words
+	const fewest = 8 // words
 	if a.Style != b.Style || abs(a.Size-b.Size) > 1 || a.Lines < 2 || a.Words < fewest || b.Lines < 2 || a.Flags&FlagFull == 0 || a.Flags&(FlagHyphen|FlagColon) != 0 ||
-		b.Flags&marked != 0 || a.Flags&FlagUnspaced != 0 {
+		b.Flags&(FlagIndented|FlagRecognised) != 0 || a.Flags&FlagUnspaced != 0 {
 		return false
 	}
 	if a.Flags&FlagSentence == 0 {
 		return h.sentences
 	}
-	return h.indented && !afterFloats
+	return h.indented && !afterFloats && b.Flags&FlagSign == 0
+}
+
+// areHeads reports whether two blocks of text stand side by side at the heads of columns, which begin at one height and are
+// as wide as each other. Columns of entries, which end with numbers, and those that go on at the left have them too.
+func areHeads(a, b *BlockEvidence) bool {
+	const slack, share = 1, 0.05 // points, of the width
+	width, other := a.Box[2]-a.Box[0], b.Box[2]-b.Box[0]
+	return a.isLeftOf(b) && absFloat(a.Box[1]-b.Box[1]) < slack && absFloat(width-other) < share*width && a.Flags&(FlagNumber|FlagUnspaced) == 0
 }
 
 // isContinuation reports whether a paragraph goes on in another: it ends in the middle of a sentence, the other

@@ -48,3 +48,16 @@ func TestParagraphsGoOnWithCapitals(t *testing.T) {
 		}
 	}
 }
+
+// TestParagraphsGoOnBeside joins a paragraph at the head of a column with its rest at the head of the next, which begin at
+// one height where columns are balanced.
+func TestParagraphsGoOnBeside(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of winter"
+	p := page(1, text(layout.Paragraph, 72, 72, 10, 1, "The mole of the north and all of the stone in", full, full),
+		text(layout.Paragraph, 330, 72, 10, 1, full, "and nobody came to see what became of the sea."))
+	planned(t, nil, p)
+	if !p.GetBlocks()[0].GetContinued() {
+		t.Error("the paragraph does not go on beside")
+	}
+}

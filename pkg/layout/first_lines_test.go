@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -132,4 +133,15 @@ func TestWrappedNumbers(t *testing.T) {
 	ArrangePage(page)
 	followEachOther(t, page, "Drummond D 14 Ravensbourne", "755", "6120", "Ellery")
 	followEachOther(t, page, "Garrick G 31", "440", "Oak Lane")
+
+	var entries [][]*inkstreamv1.Line
+	for i, name := range []string{"Adler A 4", "Barlow B 7", "Carver C 9", "Drummond D 14", "Ellery E 2"} {
+		entries = append(entries, entry(72+24*float64(i), name, fmt.Sprint(734+i)), entry(84+24*float64(i), "Quay Lane", fmt.Sprint(2205+i)))
+	}
+	all := pageOf(entries...)
+	ArrangePage(all)
+	followEachOther(t, all, "Adler A 4 Quay Lane", "734", "2205", "Barlow B 7 Quay Lane", "735", "Ellery E 2 Quay Lane")
+	if n := countTables(all); n > 0 {
+		t.Errorf("got %d tables, want none", n)
+	}
 }

@@ -223,7 +223,7 @@ func endsJustified(p *textColumn, i int) bool {
 func (p *textColumn) measureIndent() {
 	const fewest, least, most = 3, 0.6, 6 // lines, ems
 	outer, starts, inner, goOn, others, long, at, item := 0, 0, 0, 0, 0, 0, 0.0, math.Inf(-1)
-	runsOn := false // text goes on at the edge
+	runsOn := 0 // lines at the edge with which a sentence goes on
 	for i, s := range p.shapes {
 		if s.bulletMarker {
 			item = s.textStart
@@ -242,7 +242,9 @@ func (p *textColumn) measureIndent() {
 			if outer++; !full {
 				starts++
 			}
-			runsOn = runsOn || i > 0 && s.startsLower && !p.shapes[i-1].endsSentence
+			if i > 0 && s.startsLower && !p.shapes[i-1].endsSentence {
+				runsOn++
+			}
 			continue
 		}
 		if inner == 0 {
@@ -259,8 +261,8 @@ func (p *textColumn) measureIndent() {
 	if 5*long > len(p.shapes) { // words say little of where a line was full
 		return
 	}
-	p.runsOn = runsOn
-	p.hangs = outer >= fewest && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
+	p.runsOn = runsOn > 0
+	p.hangs = outer >= fewest && 4*runsOn <= outer && inner >= fewest && 10*goOn >= 9*inner && 4*starts >= outer && 8*others <= len(p.shapes)
 }
 
 // haveAnswers reports whether items go on left of their markers, as questions and answers of transcripts do: where an

@@ -14,18 +14,17 @@ type numberParts [mostNumberParts]int
 
 // joinWrappedNumbers makes one row of two where an entry's name and its number are both broken into the second row, as in
 // directories in narrow columns: the name goes on below the name, and the number below the number. How many digits the
-// parts of a whole number have, the entries tell that are not broken, those of the text above too.
+// parts of a whole number have, the entries tell that are not broken, those of the text above too; or nearly all are, and
+// their parts take turns.
 func (a *aligner) joinWrappedNumbers(rows []row) []row {
-	const fewest = 3 // entries with whole numbers
+	const fewest = 3 // entries
 	if a.numbers == nil {
 		a.numbers = map[numberParts]int{}
 	}
-	if len(a.numbers) == 0 && !slices.ContainsFunc(rows, func(r row) bool { return endsWithDigits(&r, 2) }) {
+	if len(a.numbers) == 0 && !mayHaveNumbersInParts(rows) {
 		return rows // the usual case
 	}
-	whole := numberParts{}
-	parts := make([]numberParts, len(rows))
-	cells := make([][]segment, len(rows))
+	parts, cells := make([]numberParts, len(rows)), make([][]segment, len(rows))
 	for i := range rows {
 		if !endsWithDigits(&rows[i], 1) {
 			continue
@@ -37,6 +36,10 @@ func (a *aligner) joinWrappedNumbers(rows []row) []row {
 			a.numbers[parts[i]]++
 		}
 	}
+	if number, n := findAlternatingParts(parts); n > 0 {
+		a.numbers[number] += n
+	}
+	whole := numberParts{}
 	for number, n := range a.numbers {
 		if most := a.numbers[whole]; n >= fewest && (n > most || n == most && slices.Compare(number[:], whole[:]) > 0) {
 			whole = number
@@ -55,6 +58,46 @@ func (a *aligner) joinWrappedNumbers(rows []row) []row {
 		out = append(out, rows[i])
 	}
 	return out
+}
+
+// mayHaveNumbersInParts is a cheap look whether a row ends with two words of digits, or many with one.
+func mayHaveNumbersInParts(rows []row) bool {
+	numbers := 0
+	for i := range rows {
+		if endsWithDigits(&rows[i], 2) {
+			return true
+		}
+		if endsWithDigits(&rows[i], 1) {
+			numbers++
+		}
+	}
+	return numbers >= 2*fewestAlternating && 4*numbers >= 3*len(rows)
+}
+
+// fewestAlternating is how many numbers of two parts there are at least where all are broken.
+const fewestAlternating = 4
+
+// findAlternatingParts returns the number whose two parts take turns in nearly all rows that end with a number, and how
+// often; 0 where none does.
+func findAlternatingParts(parts []numberParts) (numberParts, int) {
+	all, pairs := 0, map[numberParts]int{}
+	for i := 0; i < len(parts); i++ {
+		if parts[i][0] == 0 {
+			continue
+		}
+		if all++; i+1 == len(parts) || parts[i][1] > 0 || parts[i+1][0] == 0 || parts[i+1][1] > 0 || parts[i][0] == parts[i+1][0] {
+			continue
+		}
+		pairs[numberParts{parts[i][0], parts[i+1][0]}]++
+		all++
+		i++
+	}
+	for number, n := range pairs {
+		if n >= fewestAlternating && 10*2*n >= 9*all {
+			return number, n
+		}
+	}
+	return numberParts{}, 0
 }
 
 // endsWithDigits reports whether the rightmost words of a row, so many, are digits.
