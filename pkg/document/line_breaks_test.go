@@ -44,4 +44,9 @@ func TestMarkdownLineBreaks(t *testing.T) {
 			}
 		})
 	}
+	verse := block("1. Winter", "- and the harbour closed", "Again and for the year", "Alas")
+	verse.Type, verse.Level, verse.Marker = layout.ListItem, 1, "1."
+	if got, want := strings.TrimSpace(markdown(t, nil, page(1, verse))), "1. Winter  \n   \\- and the harbour closed  \n   Again and for the year  \n   Alas"; got != want {
+		t.Errorf("a verse: got %q, want %q", got, want)
+	}
 }

@@ -69,7 +69,7 @@ func (m *MarkdownWriter) writeBlock(p *inkstreamv1.Page, b *inkstreamv1.Block, p
 		}
 		m.writeHeading(min(level, maxHeadingLevels), in.appendLines(nil, b.GetLines()), false)
 	case layout.ListItem:
-		m.writeListItem(b, in)
+		m.writeListItem(b, parts, in)
 	case layout.Code:
 		m.endParagraph()
 		m.writeText(b.GetType(), formatCodeBlock(b))
@@ -178,7 +178,7 @@ func (m *MarkdownWriter) writeParagraph(b *inkstreamv1.Block, split func() ([][]
 	}
 }
 
-func (m *MarkdownWriter) writeListItem(b *inkstreamv1.Block, in inlineWriter) {
+func (m *MarkdownWriter) writeListItem(b *inkstreamv1.Block, split func() ([][]*inkstreamv1.Line, bool), in inlineWriter) {
 	m.endParagraph()
 	marker := b.GetMarker()
 	in.skip = marker
@@ -198,7 +198,18 @@ func (m *MarkdownWriter) writeListItem(b *inkstreamv1.Block, in inlineWriter) {
 			in.skip = ""
 		}
 	}
-	m.open = in.appendLines(nil, dropLeaderLines(b.GetLines()))
+	parts, areLines := split() // of an address, or of verse
+	if !areLines {
+		parts = [][]*inkstreamv1.Line{b.GetLines()}
+	}
+	for i, lines := range parts {
+		text := in.appendLines(nil, dropLeaderLines(lines))
+		if in.skip = ""; i > 0 && len(text) > 0 {
+			m.open = append(append(m.open, hardBreak...), strings.Repeat(" ", len(m.prefix))...)
+			text = escapeLineStart(text)
+		}
+		m.open = append(m.open, text...)
+	}
 	if len(m.open) == 0 {
 		m.prefix = ""
 		return
