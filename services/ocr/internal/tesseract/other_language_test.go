@@ -79,3 +79,60 @@ func TestIllegibleShare(t *testing.T) {
 		t.Errorf("too few characters to tell: got %.2f, want 0", got)
 	}
 }
+
+// TestLanguageOfWords tells the language of lists, which have no sentences, by the words of the installed models.
+func TestLanguageOfWords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	english := strings.Fields("invoice amount quantity price total house garden winter paper chair table hotel radio")
+	german := strings.Fields("Rechnung Betrag Menge Preis Summe Haus Garten Winter Papier Stuhl Tür Hotel Radio Gebühr")
+	spanish := strings.Fields("factura importe cantidad precio total casa jardín papel silla mesa hotel radio año señal")
+	writeModel(t, dir, "eng", english...)
+	writeModel(t, dir, "deu", german...)
+	writeModel(t, dir, "frk", german...)
+	writeModel(t, dir, "spa", append(spanish, "Betrag", "Menge", "Preis", "Summe", "Garten", "Stuhl")...)
+	m := &handleCache{datapath: dir}
+	among := []string{"deu", "eng", "frk", "spa"}
+	for _, tt := range []struct {
+		name, usual, text, commonest, want string
+	}{
+		{"a list", "eng", "1 Rechnung 2 Betrag 3 Menge 4 Preis 5 Summe 6 Garten 7 Gebuhr", "", "deu"},
+		{"with words that English has as well", "eng", strings.Join(german, " ") + " hotel total", "", "deu"},
+		{"English", "eng", strings.Join(english, " ") + " Betrag", "", ""},
+		{"English with much of another", "eng", "Rechnung Betrag Menge Preis Summe Garten " + strings.Repeat("x", 9) + " " +
+			strings.Join(append(english, "wall", "roof"), " "), "", "deu"},
+		{"a few words", "eng", "Rechnung Betrag Menge Preis Summe", "", ""},
+		{"a usual language", "deu", strings.Join(german, " "), "", ""},
+		{"what nobody knows", "eng", "qwrt zxcv bnmk plkj hgfd sapo iuzt", "", ""},
+		{"what only the commonest words tell", "eng", strings.Join(english, " "), "fra", "fra"},
+		{"words of two languages alike", "eng", "Betrag Menge Preis Summe Garten Stuhl", "spa", "spa"},
+	} {
+		words := textReading(0.9, tt.text).differentWords()
+		if got := m.languageOfWords(words, tt.usual, among, tt.commonest); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLinesInAnotherLanguage keeps of the reading in the usual language the lines that are in that.
+func TestLinesInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeModel(t, dir, "eng", "total", "amount", "rapido")
+	m := &handleCache{datapath: dir}
+	first := textReading(0.9, "total amount", "Gebuhr 12,50", "Rapido", "3,40")
+	second := textReading(0.8, "tofal amount", "Gebühr 1250", "Rápido", "340")
+	for i := range first.blocks {
+		for _, r := range []*reading{first, second} {
+			for j := range r.blocks[i].lines[0].words {
+				w := &r.blocks[i].lines[0].words[j]
+				w.box[1], w.box[3] = w.box[1]+40*i, w.box[3]+40*i
+			}
+		}
+	}
+	m.dropForeignLines(first, second, "eng")
+	merged := mergeReadings(*second, *first)
+	if got, want := blocksText(merged.blocks), "total amount Gebühr 12,50 Rápido 3,40"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -111,9 +111,10 @@ func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 	}
 	switch inLatin := !isNonLatin(first.other); {
 	case !inLatin && second.legibilityScore() < minOtherScriptGain*first.legibilityScore(),
-		inLatin && second.legibilityScore() < first.legibilityScore():
+		inLatin && second.legibilityScore() < minOtherLatinGain*first.legibilityScore():
 		return c.readPageIn(req.Languages, req, img)
 	case inLatin && second.turn == first.turn:
+		c.handles.dropForeignLines(&first, &second, req.Languages)
 		return mergeReadings(second, first), nil
 	default:
 		return second, nil
@@ -183,6 +184,8 @@ type handleCache struct {
 	datapath string
 	first    string // the languages that are loaded from the start
 	cached   []cachedHandle
+
+	dictionaries map[string]*dictionary // nil for languages that have none
 }
 
 type cachedHandle struct {
