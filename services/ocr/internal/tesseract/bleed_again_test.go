@@ -34,7 +34,7 @@ func TestFadedPrintIsNoOtherSide(t *testing.T) {
 		"other side":  {page.withoutColumns(9, 7), page.withoutColumns(7, 4), true},
 	} {
 		r := reader{handle: h, img: tt.cleaned, ruled: &tt.given, below: 128, ruledBelow: 128,
-			dpi: 150, toldDPI: 150, enlarge: 1}
+			dpi: 150, toldDPI: 150}
 		first, err := r.readImage(r.img, imageSteps{}, wholePage)
 		if err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ const (
 // despeckle smooths a speckled page, looks for screens, and reports whether the page can be read at all. It keeps the
 // areas of ink of the page as it is then.
 func (r *reader) despeckle() (bool, error) {
-	if areas := findAreas(r); areas < minSpeckles {
-		r.screened = areas >= minScreenedAreas && r.img.countScreenDots(r.dpi, r.below, minTileDots) >= minScreenDots
+	if findAreas(r) < minSpeckles {
+		r.screened = r.hasScreens()
 		return true, nil
 	}
 	if err := r.cleanImage(imageSteps{median: true}); err != nil {
@@ -33,7 +33,19 @@ func (r *reader) despeckle() (bool, error) {
 	}
 	left := findAreas(r)
 	inches := float64(len(r.img.pix)) / float64(r.dpi*r.dpi)
-	return left < minSpeckles || float64(left) < maxSpecklesPerInch*inches, nil
+	if left >= minSpeckles {
+		return float64(left) < maxSpecklesPerInch*inches, nil
+	}
+	if err := enlargeSmallPrint(r); err != nil {
+		return false, err
+	}
+	findAreas(r)
+	return true, nil
+}
+
+// hasScreens reports whether the page has greys that are made of dots.
+func (r *reader) hasScreens() bool {
+	return findAreas(r) >= minScreenedAreas && r.img.countScreenDots(r.dpi, r.below, minTileDots) >= minScreenDots
 }
 
 // findAreas looks for the areas of ink of the image, unless that was done, and returns how many there are.

@@ -1,4 +1,5 @@
 #include "image.h"
+#include "enlarge.h"
 
 #include <leptonica/allheaders.h>
 #include <math.h>
@@ -284,7 +285,7 @@ unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, s
 		replace(&pix, blur(pix, steps.blur));
 	}
 	if (steps.scale != 1) {
-		replace(&pix, pixScaleGrayLI(pix, steps.scale, steps.scale));
+		replace(&pix, ink_enlarge(pix, steps.scale));
 	}
 	if (steps.angle != 0) {
 		replace(&pix, pixRotate(pix, steps.angle * M_PI / 180, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, pixGetWidth(pix), pixGetHeight(pix)));

@@ -28,19 +28,20 @@ const (
 	probeInches = 2.5
 )
 
-// reading is what was read, in pixels of the image turned clockwise by turn degrees, and not otherwise changed.
+// reading is what was read, in pixels of the reader's image turned clockwise by turn degrees, and not otherwise changed.
 type reading struct {
-	turn       int
-	skew       float64 // degrees clockwise by which the turned image was straightened
-	blocks     []block
-	confidence float64 // mean by characters
-	rulings    []box   // in pixels of the image as it was given
-	language   string  // as Tesseract names it
-	unreadable bool    // the page was not read, because it would take too long
-	unread     unreadInk
-	bend       *bend  // how the lines of the image were bent, before they were straightened; nil where they were straight
-	other      string // the languages to read the page in instead: this reading was broken off
-	missing    bool   // the page seems to be in a language of which no model is installed
+	width, height int // of that image, before it was turned
+	turn          int
+	skew          float64 // degrees clockwise by which the turned image was straightened
+	blocks        []block
+	confidence    float64 // mean by characters
+	rulings       []box   // in pixels of that image, before it was turned
+	language      string  // as Tesseract names it
+	unreadable    bool    // the page was not read, because it would take too long
+	unread        unreadInk
+	bend          *bend  // how the lines of the image were bent, before they were straightened; nil where they were straight
+	other         string // the languages to read the page in instead: this reading was broken off
+	missing       bool   // the page seems to be in a language of which no model is installed
 }
 
 // options says what may be done to a page.
@@ -75,12 +76,10 @@ type reader struct {
 	areas    []box // connected ink, but for the dots of leaders; nil where the image has changed since it was looked for
 	found    int   // how many such areas there are, the dots included
 	leaders  []leader
-	// enlarge is the scale at which the page is read, and toldDPI the resolution that Tesseract is told of at that
-	// scale.
-	enlarge float64
-	toldDPI float64
-	options options
-	bend    *bend // how the lines of the image were bent, before they were straightened
+	enlarged bool    // the image is larger than the one that was given
+	toldDPI  float64 // the resolution that Tesseract is told of
+	options  options
+	bend     *bend // how the lines of the image were bent, before they were straightened
 }
 
 // readPage recognises the image and finds out which way up it is.
@@ -101,7 +100,6 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	r.takeLeaders()
 	r.removeDust()
 	r.sharpenTones()
-	r.enlargeSmallPrint()
 	lines := measureDirections(r.img, r.dpi, r.below)
 	if err := r.detectColumns(lines); err != nil {
 		return reading{}, err
@@ -172,22 +170,35 @@ func (r *reader) sharpenTones() {
 	r.below = inkThreshold(r.img)
 }
 
-// newReader cleans the image as far as it has to be: uneven ground becomes even, so that its shadows are not taken for
-// dark areas, and then light text on dark areas becomes dark. Where it is such areas that sink, it is the other way
-// round: to even them out would leave them grey, and their text with them.
+// newReader enlarges the image where its print is small, and cleans it as far as it has to be. Small print is enlarged
+// before anything else is done, for what is done then takes letters of a few pixels for specks and stains; or as soon
+// as there are letters, if the ground hid them.
 func newReader(img greyImage, dpi float32, o options) (*reader, error) {
-	r := &reader{img: img, below: inkThreshold(img), options: o, enlarge: 1}
+	r := &reader{img: img, below: inkThreshold(img), options: o}
 	findAreas(r)
-	dpi = credibleDPI(dpi, letterHeight(r.areas))
-	r.dpi, r.toldDPI = dpi, float64(dpi)
-	ground := measureBackground(img, dpi, r.below)
-	r.dark = hasDarkAreas(img, dpi, r.below)
+	r.dpi = credibleDPI(dpi, letterHeight(r.areas))
+	r.toldDPI = float64(r.dpi)
+	for _, step := range []func(*reader) error{enlargeSmallPrint, evenGround, darkenPaleText, enlargeSmallPrint} {
+		if err := step(r); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// evenGround makes an uneven ground even, so that its shadows are not taken for dark areas, and then light text on dark
+// areas dark. Where it is such areas that sink, it is the other way round: to even them out would leave them grey, and
+// their text with them.
+func evenGround(r *reader) error {
+	img := r.img
+	ground := measureBackground(img, r.dpi, r.below)
+	r.dark = hasDarkAreas(img, r.dpi, r.below)
 	isTurned := false
 	if r.dark && ground.isSinking() {
 		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
-			return nil, err
+			return err
 		}
-		if turned := measureBackground(r.img, dpi, r.below); turned.isSinking() {
+		if turned := measureBackground(r.img, r.dpi, r.below); turned.isSinking() {
 			r.img, r.below, r.areas = img, inkThreshold(img), nil
 		} else {
 			ground, isTurned = turned, true
@@ -195,17 +206,16 @@ func newReader(img greyImage, dpi float32, o options) (*reader, error) {
 	}
 	if ground.isUneven() {
 		if err := r.cleanImage(imageSteps{evenBackground: true}); err != nil {
-			return nil, err
+			return err
 		}
-		r.dark = isTurned || hasDarkAreas(r.img, dpi, r.below)
+		r.dark = isTurned || hasDarkAreas(r.img, r.dpi, r.below)
 	}
 	if r.dark && !isTurned {
 		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	darkenPaleText(r)
-	return r, nil
+	return nil
 }
 
 // switchHandle has a handle read the page from here on.
@@ -374,21 +384,20 @@ func (r *reader) probeSquares(inches float32, s imageSteps, as segmentation) (fl
 
 // readImage reads an image after the steps.
 func (r *reader) readImage(img greyImage, s imageSteps, as segmentation) (reading, error) {
-	scale := r.enlarge
-	if s.scale != 0 {
-		scale *= s.scale
+	scale := s.scale
+	if scale == 0 {
+		scale = 1
 	}
-	s.scale = scale
 	ready, err := img.applySteps(s, r.dpi, r.below)
 	if err != nil {
 		return reading{}, err
 	}
-	r.handle.SetImage(ready, int(r.toldDPI*scale/r.enlarge+0.5), as)
+	r.handle.SetImage(ready, int(r.toldDPI*scale+0.5), as)
 	defer r.handle.ClearImage()
 	if err := r.handle.RecogniseImage(); err != nil {
 		return reading{}, err
 	}
-	got := reading{turn: s.turn, skew: s.angle, blocks: r.handle.readBlocks()}
+	got := reading{width: r.img.width, height: r.img.height, turn: s.turn, skew: s.angle, blocks: r.handle.readBlocks()}
 	if s.angle != 0 || scale != 1 {
 		width, height := img.width, img.height
 		if s.turn%180 != 0 {
@@ -469,9 +478,10 @@ func (r reading) legibilityScore() float64 {
 
 // toPage turns a reading into a page, whose boxes are in points on the image as it was given.
 func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
+	dpi *= float32(r.width) / float32(img.width) // of the image that was read, where small print was enlarged
 	points := func(pixels int) float32 { return recognise.PixelsToPoints(pixels, dpi) }
 	page := &inkstreamv1.Page{UprightRotation: int32((r.turn + 360 - r.mainAngle()) % 360), Skew: float32(r.skew),
-		Language: isoCode(r.language), Bend: r.bend.sampledAcross(img.width, dpi)}
+		Language: isoCode(r.language), Bend: r.bend.sampledAcross(r.width, dpi)}
 	if r.unreadable {
 		page.Notes = append(page.Notes, recognise.NoteNoise)
 	}
@@ -483,7 +493,7 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 		for _, l := range b.lines {
 			line := &inkstreamv1.Line{Angle: int32((l.angle + 360 - r.turn) % 360)}
 			for _, w := range l.words {
-				at := r.bend.bendBack(w.box.rotatedBack(r.turn, img.width, img.height))
+				at := r.bend.bendBack(w.box.rotatedBack(r.turn, r.width, r.height))
 				word := &inkstreamv1.Word{
 					Text: w.text, Confidence: &w.confidence,
 					Bbox: []float32{points(at[0]), points(at[1]), points(at[2]), points(at[3])},
@@ -499,7 +509,7 @@ func (r reading) toPage(img greyImage, dpi float32) *inkstreamv1.Page {
 	}
 	page.InkWithoutWords = float32(r.unread.share)
 	for _, region := range r.unread.regions {
-		at := r.bend.bendBack(region.rotatedBack(r.turn, img.width, img.height))
+		at := r.bend.bendBack(region.rotatedBack(r.turn, r.width, r.height))
 		page.UnreadRegions = append(page.UnreadRegions, &inkstreamv1.UnreadRegion{Bbox: []float32{points(at[0]), points(at[1]),
 			points(at[2]), points(at[3])}})
 	}

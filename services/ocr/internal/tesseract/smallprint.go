@@ -42,18 +42,33 @@ func credibleDPI(claimed float32, height float64) float32 {
 	return claimed
 }
 
-// enlargeSmallPrint has the page read enlarged where its print is small. The layout analysis takes distances for what
-// they are at the resolution that it is told, so that small print told the scan's resolution is taken for pictures and
-// noise, and left out in silence. What counts is not what the page says of its size.
-func (r *reader) enlargeSmallPrint() {
-	height := letterHeight(r.areas)
-	if height == 0 || height >= minXHeight || r.screened {
-		return
+// enlargeSmallPrint enlarges a page whose print is small, unless that was done. The layout analysis takes
+// distances for what they are at the resolution that it is told, so that small print told the scan's resolution is taken
+// for pictures and noise, and left out in silence. What counts is not what the page says of its size.
+func enlargeSmallPrint(r *reader) error {
+	if r.enlarged || findAreas(r) >= minSpeckles {
+		return nil
 	}
+	height := letterHeight(withoutSpecks(r.areas))
+	if height == 0 || height >= minXHeight || r.hasScreens() {
+		return nil
+	}
+	return enlarge(r, height)
+}
+
+// enlarge enlarges a page whose small letters have that height in pixels.
+func enlarge(r *reader, height float64) error {
 	scale := min(goodXHeight/height, maxEnlargement, math.Sqrt(maxEnlargedPixels/float64(len(r.img.pix))))
-	if scale > 1 {
-		r.enlarge, r.toldDPI = scale, ordinaryDPI*height*scale/ordinaryXHeight
+	if scale <= 1 {
+		return nil
 	}
+	if err := r.cleanImage(imageSteps{scale: scale}); err != nil {
+		return err
+	}
+	r.enlarged = true
+	r.dpi *= float32(scale)
+	r.toldDPI = ordinaryDPI * height * scale / ordinaryXHeight
+	return nil
 }
 
 // letterHeight returns the height of small letters among areas of ink; 0 where too few are letters to tell. Most
