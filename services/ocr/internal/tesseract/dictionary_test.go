@@ -37,7 +37,10 @@ func writeModel(t *testing.T, dir, language string, words ...string) {
 	}
 	// Each word is a chain of edges behind the first node, which has one for each.
 	const letterBits = 8
-	edges := make([]uint64, len(words))
+	var edges []uint64
+	for range words {
+		edges = append(edges, 0)
+	}
 	for i, w := range words {
 		at := i
 		for j, c := range []rune(w) {

@@ -55,6 +55,8 @@
 //	other_language.go
 //	              pages whose language an upload does not name are read again in another that their words or their script tell: words found
 //	              on 42 generated scans in nine other languages 0.69 to 0.83, 33 in English as before
+//	dictionary.go the words of the models tell the language of lists and tables: of the letters that English lacks, words found with them
+//	              on 49 generated scans in others 0.81 to 0.95, the corpus's English scans and 68 generated ones as before
 //	language_detection.go
 //	              languages "auto": the script detector, and among the languages of a script a comparison on two squares of the page; English
 //	              besides scripts whose models have no Latin letters: 0.22 to 0.04 on seven pages
