@@ -38,6 +38,7 @@ type lineShape struct {
 	section            string     // the number of a section that it begins with
 	writtenOn          bool       // it has a line to write on
 	speaker            string     // the name that it begins with, see speakerOf
+	labelled           labelledCounter
 }
 
 // measureExtent measures where a line of words lies. Boxes may be as tight as the letters, so the baseline is not the
@@ -107,6 +108,7 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		if first := words[0].GetText(); isSectionNumber(first) {
 			s.section = first
 		}
+		s.labelled = parseLabelledCounter(words)
 		s.marker = parseSpacedMarker(words[0].GetText())
 		if s.marker == "" && st.fontStyleOf(words[0]).symbols && utf8.RuneCountInString(words[0].GetText()) == 1 {
 			s.marker, s.bulletMarker = words[0].GetText(), true
@@ -342,7 +344,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	if p.isHeadingAbove(start, i) || p.isCentredAbove(start, i) || cur.marker != "" && p.beginsItem(start, i) {
 		return true
 	}
-	if isIndentedBelowSentence(p, start, i) || isAtRightEdge(p, i) && !isAtRightEdge(p, i-1) {
+	if isIndentedBelowSentence(p, start, i) || cur.labelled.follows(p.shapes[start].labelled) || isAtRightEdge(p, i) && !isAtRightEdge(p, i-1) {
 		return true
 	}
 	return p.shapes[start].marker != "" && p.leavesItem(start, i)

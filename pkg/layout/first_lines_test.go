@@ -68,6 +68,8 @@ func TestParagraphsOfAColumn(t *testing.T) {
 			{30, 12, false, "Q. Who then opened it again"}, {0, 12, false, "to all of them?"}}, 3},
 		{"paragraphs of one line", []columnLine{{14, 0, true, "The mole was of stone and of oak of"}, {0, 12, false, "the north."}, {14, 12, true, "The harbour had been closed before."}, {14, 12, true, "The tower was of stone and of wood of"},
 			{0, 12, false, "the isles."}, {14, 12, true, "The quay was of stone, of oak and of"}, {0, 12, false, "old wood."}}, 4},
+		{"steps with a label", []columnLine{{0, 0, true, "Step 3: Open the harbour to all who come here."}, {0, 12, true, "Step 4: Close the mole to the ships of all the"}, {0, 12, true, "islands. Step 5: Wait."},
+			{0, 12, true, "Step 7: And for all that nobody came to see it"}}, 2},
 		{"steps that count", []columnLine{{0, 0, true, "3 Open the harbour to all who come by the sea."}, {0, 12, true, "4 Close the mole again to all others and to the"}, {0, 12, false, "ships."}}, 2},
 	} {
 		page := columnPage(tt.lines...)

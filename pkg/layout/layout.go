@@ -23,11 +23,12 @@
 //     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
 //     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
-//     below it (asides.go), and headings side by side on one line are rows of their own (side_headings.go).
+//     below it (asides.go), and headings side by side on one line are rows of their own (side_headings.go). A number that is
+//     broken with the name before it goes on below (wrapped_numbers.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
-//     chance_markers.go), and
-//     where the room above a line, its indent, the end of the line before, or who speaks (speakers.go) tells a
-//     paragraph (paragraph_room.go). Prose
+//     chance_markers.go, run_in_counters.go, labelled_counters.go), and
+//     where the room above a line (line_pitch.go), the end of the line before, or who speaks (speakers.go) tells a
+//     paragraph (paragraph_room.go), or its indent (first_lines.go). Prose
 //     in a font of fixed pitch is text, and no code (typescript.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
