@@ -45,7 +45,7 @@ type dictionary struct {
 	letters    []rune // folded, by their number in the graph; 0 for what is no letter
 }
 
-// dictionaryOf returns the words of a language, which stay mapped: to touch them anew takes ten times what the looking up
+// dictionaryOf returns the words of a language, which stay mapped: to touch them again takes ten times what the looking up
 // does. It is nil where there are none.
 func (m *handleCache) dictionaryOf(language string) *dictionary {
 	d, known := m.dictionaries[language]
