@@ -133,7 +133,10 @@ func (m *handleCache) languageOfWords(words [][]rune, usual string, among []stri
 	all := len(words)
 	known, unknown, ok := m.partWords(words, strings.Split(usual, "+"))
 	least := max(minNewWords, int(minNewShare*float64(all)))
-	if !ok || len(unknown) < least {
+	switch {
+	case ok && len(unknown) < minNewWords: // all is in the usual languages, and letters by themselves pass for words
+		return ""
+	case !ok || len(unknown) < least:
 		return commonest
 	}
 	isUsual := usualCodes(usual)
