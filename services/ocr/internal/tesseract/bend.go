@@ -255,6 +255,7 @@ func flattenLines(r *reader) {
 	r.bend = &b
 	r.img = r.img.flattened(b)
 	r.areas, _ = r.img.findComponents(r.below)
+	r.leaders = nil // where they stood before
 }
 
 // bendBack moves a box of the image whose lines are straight to where it stands on the image as it was. b may be nil.

@@ -25,7 +25,7 @@ const (
 // areas of ink of the page as it is then.
 func (r *reader) despeckle() (bool, error) {
 	if findAreas(r) < minSpeckles {
-		r.screened = r.hasScreens()
+		r.screened = hasScreens(r)
 		return true, nil
 	}
 	if err := r.cleanImage(imageSteps{median: true}); err != nil {
@@ -44,7 +44,7 @@ func (r *reader) despeckle() (bool, error) {
 }
 
 // hasScreens reports whether the page has greys that are made of dots.
-func (r *reader) hasScreens() bool {
+func hasScreens(r *reader) bool {
 	return findAreas(r) >= minScreenedAreas && r.img.countScreenDots(r.dpi, r.below, minTileDots) >= minScreenDots
 }
 

@@ -140,6 +140,14 @@ func (c coverage) explainsAsDust(specks []box) bool {
 // widenedBy returns the box with so many pixels more on each side.
 func (b box) widenedBy(by int) box { return box{b[0] - by, b[1] - by, b[2] + by, b[3] + by} }
 
+// scaledBy returns the box on an image so many times as large.
+func (b box) scaledBy(scale float64) box {
+	for i, at := range b {
+		b[i] = int(math.Round(float64(at) * scale))
+	}
+	return b
+}
+
 // fillBox gives a box, as far as it lies on the image, one grey.
 func (g greyImage) fillBox(b box, grey byte) {
 	for y := max(0, b[1]); y < min(g.height, b[3]); y++ {

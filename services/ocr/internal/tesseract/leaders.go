@@ -40,6 +40,7 @@ func (l leader) baseAt(x int) float64 {
 
 // takeLeaders finds leaders. Their dots are no areas of ink from then on, as a page may have more of them than letters.
 func (r *reader) takeLeaders() {
+	dropDotsOfLeaders(r)
 	rows := findDotRows(r.areas, r.dpi)
 	if len(rows) == 0 || r.screened {
 		return
@@ -59,6 +60,36 @@ func (r *reader) takeLeaders() {
 			continue
 		}
 		r.leaders = append(r.leaders, l)
+	}
+}
+
+// dropDotsOfLeaders drops the areas that lie in leaders which are known.
+func dropDotsOfLeaders(r *reader) {
+	if len(r.leaders) == 0 {
+		return
+	}
+	r.areas = slices.DeleteFunc(slices.Clone(r.areas), func(b box) bool {
+		return slices.ContainsFunc(r.leaders, func(l leader) bool {
+			x, y := (b[0]+b[2])/2, float64(b[1]+b[3])/2
+			dot := l.first[3] - l.first[1]
+			return b[3]-b[1] <= 2*dot && x >= l.first[0] && x <= l.last[2] && math.Abs(y+float64(dot)/2-l.baseAt(x)) <= float64(dot)
+		})
+	})
+}
+
+// eraseLeaders makes the dots of leaders paper.
+func eraseLeaders(r *reader) {
+	if len(r.leaders) == 0 {
+		return
+	}
+	paper := r.img.medianGrey()
+	r.img = greyImage{pix: slices.Clone(r.img.pix), width: r.img.width, height: r.img.height}
+	for _, l := range r.leaders {
+		dot := l.first[3] - l.first[1]
+		for x := l.first[0] - 1; x <= l.last[2]; x++ {
+			base := int(math.Round(l.baseAt(x)))
+			r.img.fillBox(box{x, base - dot - 1, x + 1, base + 1}, paper)
+		}
 	}
 }
 

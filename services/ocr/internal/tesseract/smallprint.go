@@ -50,7 +50,7 @@ func enlargeSmallPrint(r *reader) error {
 		return nil
 	}
 	height := letterHeight(withoutSpecks(r.areas))
-	if height == 0 || height >= minXHeight || r.hasScreens() {
+	if height == 0 || height >= minXHeight || hasScreens(r) {
 		return nil
 	}
 	return enlarge(r, height)
@@ -62,8 +62,15 @@ func enlarge(r *reader, height float64) error {
 	if scale <= 1 {
 		return nil
 	}
+	// Dots of a pixel or two are read as letters, and dust is as large as they are, when they are enlarged.
+	r.takeLeaders()
+	eraseLeaders(r)
+	r.removeDust()
 	if err := r.cleanImage(imageSteps{scale: scale}); err != nil {
 		return err
+	}
+	for i, l := range r.leaders {
+		r.leaders[i] = leader{l.first.scaledBy(scale), l.last.scaledBy(scale)}
 	}
 	r.enlarged = true
 	r.dpi *= float32(scale)

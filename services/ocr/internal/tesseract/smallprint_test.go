@@ -60,3 +60,52 @@ func TestCredibleDPI(t *testing.T) {
 		}
 	}
 }
+
+// TestCoarseScanLosesNoDots enlarges small print that dots lead through and dust lies on: the leader is known where it
+// stands then, and neither its dots nor the dust are ink any more.
+func TestCoarseScanLosesNoDots(t *testing.T) {
+	t.Parallel()
+	const width, height, row, dotsFrom, dots = 600, 400, 200, 120, 40
+	for _, tt := range []struct {
+		name    string
+		dusty   bool
+		leaders int
+	}{{"leader", false, 1}, {"dust", true, 0}} {
+		img := greyImage{pix: bytes.Repeat([]byte{250}, width*height), width: width, height: height}
+		for y := 40; y < 360; y += 20 {
+			for x := 20; x < 580; x += 9 {
+				if tt.dusty || y != row || x < dotsFrom-18 || x > dotsFrom+10*dots {
+					img.fillBox(box{x, y, x + 6, y + 8}, 0)
+				}
+			}
+		}
+		for i := range dots {
+			if !tt.dusty {
+				img.pix[(row+7)*width+dotsFrom+10*i] = 0
+			}
+		}
+		for i := range 500 {
+			if at := (i * 7919 * 61) % len(img.pix); tt.dusty && img.pix[at] > 0 {
+				img.pix[at] = 0
+			}
+		}
+		r, err := newReader(img, 100, options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.enlarged || len(r.leaders) != tt.leaders {
+			t.Errorf("%s: enlarged: %v, %d leaders, want %d", tt.name, r.enlarged, len(r.leaders), tt.leaders)
+		}
+		findAreas(r)
+		for _, b := range r.areas {
+			if b[3]-b[1] < 8 {
+				t.Errorf("%s: there is ink at %v", tt.name, b)
+			}
+		}
+		for _, l := range r.leaders {
+			if at := l.box(); at[0] != 2*dotsFrom || at[1] != 2*(row+7) {
+				t.Errorf("%s: the leader is at %v, want it from %d, %d", tt.name, at, 2*dotsFrom, 2*(row+7))
+			}
+		}
+	}
+}
