@@ -240,7 +240,7 @@ func (m *handleCache) dropForeignLines(first, second *reading, usual string) {
 			if !l.bounds.nearlyEquals(o.bounds) {
 				continue
 			}
-			if isForeign = isForeign || foldLatin(l.text()) == foldLatin(o.text()); isForeign {
+			if isForeign = isForeign || foldLatin(l.joinedWords()) == foldLatin(o.joinedWords()); isForeign {
 				o.line.takeNumbers(l.line)
 			}
 		}
@@ -262,7 +262,8 @@ func (l *line) takeNumbers(other *line) {
 	}
 }
 
-func (p placedLine) text() string {
+// joinedWords returns the words of a line without the room between them, which two readings part in other ways.
+func (p placedLine) joinedWords() string {
 	var out strings.Builder
 	for _, w := range p.line.words {
 		out.WriteString(w.text)

@@ -45,8 +45,10 @@ func darkenPaleText(r *reader) error {
 	if found {
 		r.img = r.img.stretchTones(p.dark, p.light)
 		r.below, r.areas = inkThreshold(r.img), nil
-		r.dpi = credibleDPI(r.dpi, p.height)
-		r.toldDPI = float64(r.dpi)
+		if !r.enlarged { // else the resolution is that of the print
+			r.dpi = credibleDPI(r.dpi, p.height)
+			r.toldDPI = float64(r.dpi)
+		}
 	}
 	return nil
 }
