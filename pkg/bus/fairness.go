@@ -16,9 +16,9 @@ const (
 	deferDelay, maxDeferDelay = 500 * time.Millisecond, 4 * time.Second
 	// slowDeferDelay and maxSlowDeferDelay are the same for a task that takes long.
 	slowDeferDelay, maxSlowDeferDelay = 2 * time.Second, 15 * time.Second
-	// passTime is how long it may take to put one task aside. What is put aside stays so until all that is to be passed
-	// has been, for maxPassTime at most, or the consumer would get the same tasks again before it is through.
-	passTime, maxPassTime = 2 * time.Millisecond, 30 * time.Second
+	// minPassTime is how long it may take to put one task aside, at least. What is put aside stays so until all that is
+	// to be passed has been, for maxPassTime at most, or the consumer would get the same tasks again before it is through.
+	minPassTime, maxPassTime = 4 * time.Millisecond, 30 * time.Second
 )
 
 // permit is what a task in hand takes up: a slot, on account of its job and its tenant.
@@ -208,9 +208,11 @@ func (c *Consumer) deferDelivery(ctx context.Context, d *Delivery) {
 	if d.Slow {
 		first, last = slowDeferDelay, maxSlowDeferDelay
 	}
-	pass := min(time.Duration(c.lookout.remaining(d.Lane))*passTime, maxPassTime)
-	delay := max(min(first*time.Duration(min(d.Delivered, 100)), last), pass)
-	if err := c.returnTask(ctx, d, addJitter(delay)); err != nil { // it comes back after AckWait then
+	delay := addJitter(min(first*time.Duration(min(d.Delivered, 100)), last))
+	if pass := c.lookout.remainingPass(d.Lane, time.Now()); pass > delay {
+		delay = pass + addJitter(pass/4)
+	}
+	if err := c.returnTask(ctx, d, delay); err != nil { // it comes back after AckWait then
 		c.bus.log.WarnContext(ctx, "put task aside", "stage", c.stage, "job", d.Job, "error", err)
 	}
 }

@@ -49,6 +49,11 @@ type laneLookout struct {
 	// queued counts the tasks of the lane that are not in the consumer's own hands, and left those that are still to be
 	// passed; 0 when none are being passed.
 	queued, left int
+	// passBegan is when the pass that goes on, or the last one, began, passed how many tasks it has passed, and passTime
+	// how long each took.
+	passBegan time.Time
+	passed    int
+	passTime  time.Duration
 	// vainUntil is until when vain counts, and vainWait how long that was.
 	vainUntil time.Time
 	vainWait  time.Duration
@@ -62,12 +67,20 @@ func (o *lookout) onLane(l Lane) *laneLookout {
 	return o.lanes[l]
 }
 
-// remaining returns how many tasks of a lane are still to be passed.
-func (o *lookout) remaining(l Lane) int { return o.onLane(l).left }
+// remainingPass returns how long it may take to pass the tasks of a lane that are still to be passed: twice what it
+// took so far, or the last time.
+func (o *lookout) remainingPass(l Lane, now time.Time) time.Duration {
+	of := o.onLane(l)
+	if of.left > 0 && of.passed > 0 {
+		of.passTime = now.Sub(of.passBegan) / time.Duration(of.passed)
+	}
+	return min(time.Duration(of.left)*max(2*of.passTime, minPassTime), maxPassTime)
+}
 
 // recordPassed notes that a task of a lane was passed. When it was the last one, none was found.
 func (o *lookout) recordPassed(l Lane) {
 	if of := o.onLane(l); of.left > 0 {
+		of.passed++
 		if of.left--; of.left == 0 {
 			of.giveUpPass(time.Now())
 		}
@@ -113,7 +126,7 @@ func (o *laneLookout) update(light map[string]uint64, queued int, now time.Time)
 		o.waits = o.waits || n > o.vain[subject]
 	}
 	if o.waits && o.left == 0 {
-		o.left = queued
+		o.left, o.passBegan, o.passed = queued, now, 0
 	} else if !o.waits {
 		o.left = 0
 	}

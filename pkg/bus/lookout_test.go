@@ -60,19 +60,29 @@ func TestTasksArePassedOnce(t *testing.T) {
 	}
 }
 
-// What is put aside comes back when all tasks can have been passed, not only the jobs that they are of.
-func TestPassTakesTasksIntoAccount(t *testing.T) {
+// What is put aside stays so until all tasks can have been passed, not only the jobs that they are of, at the pace at
+// which this goes.
+func TestPassLastsAsLongAsItTakes(t *testing.T) {
 	t.Parallel()
 	var o lookout
-	o.onLane(Batch).update(map[string]uint64{"ink.ocr.batch.light.j1": 1}, 7000, time.Now())
-	if n := o.remaining(Batch); n != 7000 {
-		t.Errorf("%d tasks are to be passed, want 7000", n)
+	began := time.Now()
+	o.onLane(Batch).update(map[string]uint64{"ink.ocr.batch.light.j1": 1}, 2000, began)
+	if got := o.remainingPass(Batch, began); got != 2000*minPassTime {
+		t.Errorf("before the first of 2000 tasks is passed the pass may take %v, want %v", got, 2000*minPassTime)
 	}
-	for range 6000 {
+	for range 1000 {
 		o.recordPassed(Batch)
 	}
-	if n := o.remaining(Batch); n != 1000 {
-		t.Errorf("%d tasks are still to be passed, want 1000", n)
+	for took, want := range map[time.Duration]time.Duration{
+		time.Second: 1000 * minPassTime, 10 * time.Second: 20 * time.Second, time.Minute: maxPassTime,
+	} {
+		if got := o.remainingPass(Batch, began.Add(took)); got != want {
+			t.Errorf("half of the pass took %v, the rest may take %v, want %v", took, got, want)
+		}
+	}
+	o.recordEmpty(Batch)
+	if got := o.remainingPass(Batch, began); got != 0 {
+		t.Errorf("after the pass it may take %v, want none", got)
 	}
 }
 
