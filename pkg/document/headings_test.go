@@ -326,3 +326,21 @@ func TestHeadingsOfPriceLists(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelsBelowTitle puts headings right below the title of a document whose structure counts that as the first level.
+func TestLevelsBelowTitle(t *testing.T) {
+	t.Parallel()
+	tagged := func(y float32, size float32, words string) *inkstreamv1.Block {
+		return text(layout.Paragraph, 72, y, size, 2, words)
+	}
+	tag := func(y float32, role string) *inkstreamv1.Tag {
+		return &inkstreamv1.Tag{Role: role, Bbox: []float32{70, y - 1, 400, y + 15}}
+	}
+	pg := page(1, tagged(60, 20, "Pears"), prose(100), tagged(130, 14, "Of Autumn"), prose(160), tagged(190, 11, "Their Keeping"), prose(220))
+	pg.Tags = []*inkstreamv1.Tag{tag(60, "H1"), tag(130, "H2"), tag(190, "H3")}
+	plan := planned(t, nil, pg)
+	plan.ApplyTo(pg)
+	if got, want := kinds(pg), "title paragraph heading1 paragraph heading2 paragraph"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
