@@ -240,7 +240,7 @@ func isUnfinishedText(text string) bool {
 
 // isYear reports whether a text is a year, which heads columns as often as it fills them.
 func isYear(text string) bool {
-	text = strings.Trim(text, "*†‡abc ")
+	text = strings.TrimLeft(strings.TrimRight(text, "*†‡abc() "), "*†‡abc ")
 	return len(text) == 4 && (text[:2] == "19" || text[:2] == "20") && text[2] >= '0' && text[2] <= '9' &&
 		text[3] >= '0' && text[3] <= '9'
 }

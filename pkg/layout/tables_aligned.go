@@ -235,6 +235,7 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	joinMarkColumns(t)
 	joinHeadColumns(t)
 	joinHeadlessColumns(t, a.em)
+	joinBlankColumns(t, a.em)
 	wrappedRows{a.textSetting}.merge(t)
 	t.trimEmptyCells()
 	if !t.isPlausible() || t.isChartNoise() || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {

@@ -179,6 +179,8 @@ func (f columnFinder) fillTable(rows []tableLine, gaps []span) *table {
 			}
 			if head, isHead := findHeadSpan(heads, s.rect); isHead {
 				first, last = head.coverColumns(gaps)
+			} else if last == first+1 && s.x1 <= gaps[first].to && f.isWrappedLabel(rows, r) {
+				last = first // wider than the labels that figures stand beside
 			}
 			if n := len(t.cells); n > 0 && t.cells[n-1].row == r && t.cells[n-1].column+t.cells[n-1].columnSpan > first {
 				c := &t.cells[n-1]

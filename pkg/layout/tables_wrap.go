@@ -29,7 +29,8 @@ func (w wrappedRows) merge(t *table) {
 		case apart > 0:
 			continues = cellsTop(cells)-cellsBottom(out[len(out)-1]) < apart
 		default:
-			continues = w.continuesRow(out[len(out)-1], cells) || labels.areWrapped && w.continuesLabel(byRow[r-1], cells, labels) != noLabelWrap
+			continues = w.continuesRow(out[len(out)-1], cells) || w.endsLabel(byRow[r-1], cells, labels) ||
+				labels.areWrapped && w.continuesLabel(byRow[r-1], cells, labels) != noLabelWrap
 		}
 		if continues {
 			last := out[len(out)-1]

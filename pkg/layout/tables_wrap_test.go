@@ -88,3 +88,37 @@ func TestClausesHang(t *testing.T) {
 		t.Errorf("got blocks of %v lines, want %v: %q", got, want, page.GetText())
 	}
 }
+
+// TestLabelsWiderThanOthers puts the figures of a row to its label, which is wider than those that have figures beside them
+// and goes on in another line, as high as the figures or below them.
+func TestLabelsWiderThanOthers(t *testing.T) {
+	t.Parallel()
+	lines := gridLines(100, []float64{300, 360}, "2021(a) 2022")
+	lines = append(lines, gridLines(114, []float64{50, 300, 360}, "Instruments 112.4 104.1", "Services 38.9 35.5")...)
+	lines = append(lines, at(50, 142, 10, "Expenses, including the amortisation of all"), at(50, 154, 10, "assets"), at(300, 150, 10, "31.0"), at(360, 150, 10, "29.9"))
+	lines = append(lines, gridLines(168, []float64{50, 300, 360}, "Profit 32.2 27.0")...)
+	page := pageOf(lines)
+	ArrangePage(page)
+	tables := tablesOf(page)
+	isWhole := func(c *inkstreamv1.Cell) bool {
+		return c.GetText() == "Expenses, including the amortisation of all assets" && c.GetColumnSpan() == 1
+	}
+	if len(tables) != 1 || tables[0].GetRows() != 5 || !slices.ContainsFunc(tables[0].GetCells(), isWhole) {
+		t.Errorf("got %v, want a table of 5 rows: %q", tables, page.GetText())
+	}
+}
+
+// TestDatesAreOneColumn makes one column of days and months below their head.
+func TestDatesAreOneColumn(t *testing.T) {
+	t.Parallel()
+	lines := gridLines(100, []float64{50, 120, 250}, "Date Details Balance")
+	for i, day := range []string{"01", "02", "07", "09"} {
+		y := 116 + 14*float64(i)
+		lines = append(lines, at(50, y, 10, day), at(66, y, 10, "Mar"), at(120, y, 10, "Payment"), at(250, y, 10, "1204.55"))
+	}
+	page := pageOf(lines)
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetColumns() != 3 {
+		t.Errorf("got %v, want a table of 3 columns: %q", tables, page.GetText())
+	}
+}
