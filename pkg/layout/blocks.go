@@ -163,10 +163,7 @@ func (l leaf) buildBlocks(a *aligner, angle int32) []*inkstreamv1.Block {
 	})
 	var out []*inkstreamv1.Block
 	for _, t := range tables {
-		n := 0
-		for n < len(rows) && rows[n].core.centerY() < t.centerY() {
-			n++
-		}
+		n := countRowsBefore(rows, t.rect)
 		out = append(out, a.buildBlocks(rows[:n], angle)...)
 		if t.framed != nil {
 			out = append(out, t.framed...)
@@ -176,6 +173,24 @@ func (l leaf) buildBlocks(a *aligner, angle int32) []*inkstreamv1.Block {
 		rows = rows[n:]
 	}
 	return append(out, a.buildBlocks(rows, angle)...)
+}
+
+// countRowsBefore returns how many of the rows are read before a table: those above its middle, and those left of it with what
+// goes on right below them; none of those on its right are.
+func countRowsBefore(rows []row, table rect) int {
+	const near = 1.0 // heights of a row
+	goesOn := func(n int) bool {
+		r := &rows[n]
+		return r.x1 <= table.x0 && (r.core.centerY() < table.y1 || n > 0 && rows[n-1].core.centerY() > table.y0 && r.y0-rows[n-1].y1 < near*r.height())
+	}
+	n := 0
+	for n < len(rows) && (rows[n].core.centerY() < table.centerY() || goesOn(n)) {
+		n++
+	}
+	for n > 0 && rows[n-1].core.centerY() > table.y0 && rows[n-1].x0 >= table.x1 {
+		n--
+	}
+	return n
 }
 
 // buildBlocks makes blocks of rows that follow one another.
@@ -264,6 +279,7 @@ func splitColumn(
 	p.measureEdge()
 	p.measureIndent()
 	p.measureFirstLines()
+	p.verse = isVerse(&p)
 	p.answers, p.speakers = haveAnswers(shapes, em), haveSpeakers(shapes)
 	var blocks []*inkstreamv1.Block
 	start := 0
@@ -311,6 +327,7 @@ type textColumn struct {
 	room            float64   // from the last line of a paragraph to the next, where that tells; else 0
 	apart           bool      // room parts the items
 	usual           bool      // the pitch is about the page's
+	verse           bool      // lines are indented by turns
 }
 
 // startsNewBlock reports whether the block that begins at line start ends before line i: there is more room than

@@ -35,6 +35,9 @@ func followsItem(p *textColumn, i int) bool {
 // one line, such as what is said in a conversation, may stand above another.
 func (p *textColumn) isFirstLine(i int) bool {
 	const edge, short = 0.5, 2 // ems
+	if p.verse {
+		return false
+	}
 	indent, prev := p.shapes[i].x0-p.left, p.shapes[i-1]
 	isIndented := func(k int) bool {
 		return p.indent > 0 && math.Abs(p.shapes[k].x0-p.left-p.indent) <= maxEdgeIndent*p.em
@@ -65,7 +68,7 @@ func isIndentedBelowSentence(p *textColumn, start, i int) bool {
 	const edge = 0.5 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	indent := cur.x0 - p.left
-	if !prev.endsSentence || cur.startsLower || cur.marker != "" || p.hangs || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em ||
+	if !prev.endsSentence || cur.startsLower || cur.marker != "" || p.hangs || p.verse || indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em ||
 		i+1 == len(p.shapes) || p.shapes[i+1].x0-p.left >= edge*p.em || p.shapes[start].marker != "" {
 		return false
 	}

@@ -66,6 +66,12 @@ func (l *LineBreaks) findBreaks(block int, lines []*inkstreamv1.Line) (breaks []
 	if em <= 0 {
 		return nil, false
 	}
+	if breaks = make([]bool, len(lines)-1); takeTurns(shapes, em) || startAfresh(shapes, em) && !l.isInColumn(block, em) {
+		for i := range breaks {
+			breaks[i] = true
+		}
+		return breaks, true
+	}
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, s := range shapes {
 		left, right = min(left, s.x0), max(right, s.x1)
@@ -77,7 +83,6 @@ func (l *LineBreaks) findBreaks(block int, lines []*inkstreamv1.Line) (breaks []
 		right = max(right, l.columnEnd(block, left, em))
 	}
 	centred := areCentred(shapes, left, right, em)
-	breaks = make([]bool, len(lines)-1)
 	forced, inText, goOn := 0, 0, 0
 	for i := range breaks {
 		line, next := shapes[i], shapes[i+1]

@@ -28,6 +28,16 @@ func brokenBlock(x, y float32, lines ...string) *inkstreamv1.Block {
 	return b
 }
 
+// turns indents every other line of a block.
+func turns(b *inkstreamv1.Block) *inkstreamv1.Block {
+	for i := 1; i < len(b.GetLines()); i += 2 {
+		for _, w := range b.GetLines()[i].GetWords() {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+20, w.Bbox[2]+20
+		}
+	}
+	return b
+}
+
 func TestLineBreaks(t *testing.T) {
 	t.Parallel()
 	full := "a line of the text below that is as long as the column is wide"
@@ -43,6 +53,12 @@ func TestLineBreaks(t *testing.T) {
 			"250 g flour|1 tsp of yeast|a pinch of salt|120 g cold butter|2 eggs, beaten|zest of 1 lemon|50 g sugar, and some more of it for dusting"},
 		{"ragged text", []*inkstreamv1.Block{brokenBlock(50, 50, "the words of a text that runs", "on from line to line, however", "ragged, leave no room for one", "more.")},
 			"the words of a text that runs on from line to line, however ragged, leave no room for one more."},
+		{"lines that all start afresh", []*inkstreamv1.Block{brokenBlock(50, 50, "Hanna Osborne", "116 Northam Road", "Northam 43838")},
+			"Hanna Osborne|116 Northam Road|Northam 43838"},
+		{"lines of a narrow column that start afresh", []*inkstreamv1.Block{brokenBlock(50, 50, "Ingram, Karla, 159", "Hollingford Road,", "Marlow 362 1891"),
+			brokenBlock(50, 90, "Jansen, Anna, 200 ", "Wexcombe Way, in 1 ", "a house of its own")}, "Ingram, Karla, 159 Hollingford Road, Marlow 362 1891"},
+		{"verse", []*inkstreamv1.Block{turns(brokenBlock(50, 50, "O let me hear it when I lie", "Beneath a stranger's eaves,", "And know the same forgiving sky",
+			"Is leaning on the leaves."))}, "O let me hear it when I lie|Beneath a stranger's eaves,|And know the same forgiving sky|Is leaning on the leaves."},
 		{"two lines beside nothing tell nothing", []*inkstreamv1.Block{brokenBlock(50, 50, "360 Massachusetts Avenue", "Acton")},
 			"360 Massachusetts Avenue Acton"},
 		{"two lines above text of the column", []*inkstreamv1.Block{brokenBlock(50, 50, "360 Massachusetts Avenue", "Acton"), brokenBlock(50, 90, full, full)},

@@ -18,7 +18,8 @@
 //   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go) in a run of rows (tables_runs.go),
 //     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go)
-//     and be stretched to the edge of their column (tables_stretched_labels.go),
+//     and be stretched to the edge of their column (tables_stretched_labels.go), and whose cells have blanks below one another
+//     (tables_blanks.go),
 //     and kept where a second model says so (table_model.go). Lines that part a page into sections with rows of their own
 //     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
 //     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them (tables_labels.go).
@@ -38,8 +39,8 @@
 // (letter_spans.go). Cards in rows are read row by row (recognised_cards.go). Pages that were scanned askew,
 // those with a text layer too, are arranged as if they were straight (skew.go).
 //
-// Which lines of a block their writer ended, as those of an address, [LineBreaks] tells who writes it as running text
-// (forced_breaks.go).
+// Which lines of a block their writer ended, as those of an address or of verse (verse.go), [LineBreaks] tells who writes
+// it as running text (forced_breaks.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a
 // large first letter that was set apart from the word that it belongs to (drop_caps.go), and for the counters of lines
