@@ -411,15 +411,21 @@ func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candi
 	return found
 }
 
-// isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, and it
-// is neither bold nor numbered, in type between the body's and the title's.
+// isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, on the page
+// or on one another, and it is neither bold nor numbered, in type between the body's and the title's.
 func (p *Plan) isByline(e *Evidence, title, c candidate) bool {
 	if c.page != title.page {
 		return false
 	}
 	above, b := &e.Blocks[title.block], &e.Blocks[c.block]
-	return c.isByTypeOnly() && p.areAdjacent(e, title, c) && above.Flags&b.Flags&FlagCentred != 0 &&
+	return c.isByTypeOnly() && p.areAdjacent(e, title, c) && (above.Flags&b.Flags&FlagCentred != 0 || b.isCentredBelow(above)) &&
 		b.Flags&(FlagBold|FlagCaps) == 0 && 6*b.Size < 5*above.Size
+}
+
+// isCentredBelow reports whether a line has its middle where a block above it has, but not its edges.
+func (b *BlockEvidence) isCentredBelow(above *BlockEvidence) bool {
+	const slack = 3 // points
+	return b.Lines == 1 && absFloat(b.Box[0]+b.Box[2]-above.Box[0]-above.Box[2]) < 2*slack && 4*absFloat(b.Box[0]-above.Box[0]) > float32(b.Size)
 }
 
 // keepFirstTitle makes headings of the titles but the first: the structure of a document may name several.

@@ -153,10 +153,14 @@ func TestBylineBelowTitle(t *testing.T) {
 		half := (b.GetBbox()[2] - b.GetBbox()[0]) / 2
 		b.Bbox = []float32{pg.GetWidth()/2 - half, b.GetBbox()[1], pg.GetWidth()/2 + half, b.GetBbox()[3]}
 	}
-	plan := planned(t, nil, pg)
-	plan.ApplyTo(pg)
-	if got, want := kinds(pg), "title paragraph paragraph paragraph"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	wide := proto.CloneOf(pg) // a title that fills most of the page, and names in the middle below it
+	wide.Blocks[0].Bbox[0], wide.Blocks[0].Bbox[2] = wide.GetBlocks()[0].GetBbox()[0]-180, wide.GetBlocks()[0].GetBbox()[2]+180
+	for _, pg := range []*inkstreamv1.Page{pg, wide} {
+		plan := planned(t, nil, pg)
+		plan.ApplyTo(pg)
+		if got, want := kinds(pg), "title paragraph paragraph paragraph"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 
