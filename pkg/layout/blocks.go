@@ -372,7 +372,8 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 func (p *textColumn) beginsParagraph(i int) bool {
 	const edge = 0.3 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	goesOn := p.runsOn && p.right-prev.x1 < edge*p.em && !prev.endsSentence // an entry hardly ends so
+	isFull := p.right-prev.x1 < edge*p.em || cur.startsLower && p.fillsLine(prev, cur)
+	goesOn := p.runsOn && isFull && !prev.endsSentence // an entry hardly ends so
 	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
 		p.hangs && !goesOn && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
 		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "")

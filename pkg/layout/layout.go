@@ -8,8 +8,8 @@
 //   - Lines that lead from a word to another take part as if they were dots of the text (drawn_leaders.go).
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an engine set each word
 //     apart (segment_join.go).
-//   - Segments are cut into regions: bands of the page from top to bottom (bands.go), bands into columns where a gutter runs through
-//     them (gutter.go), columns into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a
+//   - Segments are cut into regions: bands of the page from top to bottom (bands.go), which end where their columns
+//     do (column_ends.go, column_breaks.go), bands into columns where a gutter runs through them (gutter.go), columns into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a
 //     table does not, because a table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of the text on both sides
 //     (gutter_features.go). Lists that go on from column to column are known by what goes on (list_columns.go).
 //     Labels beside the entries of a column are no column of their own (label_columns.go).

@@ -7,9 +7,9 @@ import (
 
 // findRuledRows parts columns at the lines that are drawn across all of them, where those part texts that stand beside
 // one another: a question and its answer, a clause and its comment. It returns the parts of the columns in each row;
-// nil if there are no such rows. At least three rows have text that begins level in two columns.
+// nil if there are no such rows. Text begins level in all columns of a row that has several.
 func (c *cutter) findRuledRows(columns [][]segment) [][][]segment {
-	const fewest = 3
+	const fewest = 2
 	area := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, column := range columns {
 		for _, s := range column {
@@ -42,7 +42,7 @@ func (c *cutter) findRuledRows(columns [][]segment) [][][]segment {
 			level++
 		}
 	}
-	if level < fewest || 2*level < len(rows) {
+	if level == 0 {
 		return nil
 	}
 	return rows

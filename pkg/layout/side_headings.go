@@ -28,6 +28,9 @@ func (a *aligner) partSideHeadings(rows []row) []row {
 // sideHeadings returns the headings that a row is; nil if it is one line.
 func (a *aligner) sideHeadings(r row) []row {
 	const larger, apart = 1.15, 3.0 // times the text's type; of their own type
+	if parts := a.titleBeside(r); parts != nil {
+		return parts
+	}
 	for _, s := range r.segments {
 		if s.size < larger*a.em || s.rtl || !a.style.lineStyleOf(s.words).bold {
 			return nil
@@ -44,6 +47,21 @@ func (a *aligner) sideHeadings(r row) []row {
 		return nil
 	}
 	return parts
+}
+
+// titleBeside returns a title and what stands far right of it in much smaller type, as the number and the date of an issue
+// do; nil if a row is none.
+func (a *aligner) titleBeside(r row) []row {
+	const larger, apart, near = 1.4, 2.0, 0.6 // times the text's type, and the other's; ems of the title's type; of its height
+	if r.height() < larger*a.em {
+		return nil
+	}
+	cells := a.splitRowCells(r)
+	if len(cells) != 2 || cells[0].rtl || cells[0].size < larger*max(a.em, cells[1].size) || cells[1].x0-cells[0].x1 < apart*cells[0].size ||
+		cells[1].height() > near*cells[0].height() {
+		return nil
+	}
+	return []row{{rect: cells[0].rect, segments: cells[:1:1], core: cells[0].rect}, {rect: cells[1].rect, segments: cells[1:], core: cells[1].rect}}
 }
 
 // isBesideLine reports whether a line stands right of another on one baseline, as a heading by itself.

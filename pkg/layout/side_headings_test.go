@@ -36,3 +36,18 @@ func TestHeadingsSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleBesideSmallPrint parts a title from what stands far right of it in much smaller type.
+func TestTitleBesideSmallPrint(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[float64][]int{28: {1, 1, 2}, 11: {1, 2}} {
+		head := at(72, 72, size, "Valley News")
+		head.Words = append(head.Words, at(420, 72+size-10, 9, "Issue 44").GetWords()...)
+		page := pageOf(append([]*inkstreamv1.Line{head}, down(72, 130, 10, "the harbour master keeps the keys of all the gates and the light",
+			"of the quay, with the boats and the nets of others in the ice.")...))
+		ArrangePage(page)
+		if got := linesOfBlocks(page); !slices.Equal(got, want) {
+			t.Errorf("a title of %v points: got blocks of %v lines, want %v", size, got, want)
+		}
+	}
+}
