@@ -30,8 +30,8 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 			for _, slab := range slabs[i:end] {
 				gutters = intersectSpans(gutters, slab.freeSpans, m.em)
 			}
-		} else if len(gutters) == 0 || m.beginsOneColumn(slabs[i:]) || isWideBlank(slabs, i, m.em) { // plain lines, up to the next slab that has columns
-			for end = i + 1; end < len(slabs) && (len(innerSpans(slabs[end].freeSpans)) == 0 || isWideBlank(slabs, end, m.em)); end++ {
+		} else if len(gutters) == 0 || m.beginsOneColumn(slabs[i:]) { // plain lines, up to the next slab that has columns
+			for end = i + 1; end < len(slabs) && len(innerSpans(slabs[end].freeSpans)) == 0; end++ {
 			}
 			keep := end
 			if end < len(slabs) {
@@ -52,18 +52,6 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 		i = last
 	}
 	return out
-}
-
-// isWideBlank reports whether what slab i leaves free are blanks of one line, as behind a sentence in text that is set
-// justified: the lines above and below run over them.
-func isWideBlank(slabs []pageBand, i int, em float64) bool {
-	const widest = 2.0 // ems
-	gutters := innerSpans(slabs[i].freeSpans)
-	if i == 0 || i+1 == len(slabs) || slabs[i].rows > 1 || len(gutters) == 0 || widestSpan(gutters) > widest*em {
-		return false
-	}
-	runsOver := func(slab pageBand) bool { return len(intersectSpans(gutters, slab.freeSpans, em)) == 0 }
-	return runsOver(slabs[i-1]) && runsOver(slabs[i+1])
 }
 
 // beginsOneColumn reports whether the first of the slabs is a line in one of the columns that begin with the next: it

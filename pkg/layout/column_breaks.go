@@ -1,18 +1,20 @@
 package layout
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// endsAtCommonGap reports whether columns end above a slab that has text in all of them, with more room above it than lines
-// have: a sentence goes on from the foot of one column, above the room, to the head of the next, and none goes on below the
-// room.
+// endsAtCommonGap reports whether columns end above a slab that has headings in all of them, with more room above it than
+// lines have: a sentence goes on from the foot of one column, above the room, to the head of the next.
 func endsAtCommonGap(columns []pageBand, slab pageBand, gutters []span, em float64) bool {
-	const room, most = 1.0, 64 // ems; slabs looked at
+	const room, larger, most = 1.0, 1.08, 64 // ems; times the text's type; slabs looked at
 	inner := innerSpans(gutters)
 	if slab.y0-columns[len(columns)-1].y1 < room*em || len(inner) == 0 || len(innerSpans(slab.freeSpans)) < len(inner) || len(columns) > most {
 		return false
 	}
 	for _, s := range slab.segments {
-		if s.table != nil || startsLower(s.words[0].GetText()) {
+		if s.table != nil || s.size < larger*em {
 			return false
 		}
 	}
@@ -30,6 +32,15 @@ func endsAtCommonGap(columns []pageBand, slab pageBand, gutters []span, em float
 		}
 	}
 	return false
+}
+
+// headsSmallerType reports whether all that stands in the second of the slabs is set in smaller type than the first: that is a
+// heading, and no row among others.
+func headsSmallerType(slabs []pageBand) bool {
+	const smaller = 0.9
+	return len(slabs) > 1 && !slices.ContainsFunc(slabs[1].segments, func(s segment) bool {
+		return s.table != nil || s.size > smaller*slabs[0].segments[0].size
+	})
 }
 
 // findOuterSegments returns the last and the first segment of the slabs that stand in a column; nil where there is none, or a

@@ -14,7 +14,7 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 	for ; end < len(slabs); end++ {
 		next := slabs[end]
 		left := intersectSpans(*gutters, next.freeSpans, m.em)
-		if crossed = len(left) == 0; crossed || rows <= 3 && m.beginsWiderColumns(slabs[end-1:], left) || rows >= 5 && m.isColumnHeading(slabs, end, *gutters) || m.isRuledHeading(slabs[first:end+1], left) ||
+		if crossed = len(left) == 0; crossed || rows <= 3 && m.beginsWiderColumns(slabs[end-1:], left) || rows >= 5 && m.isColumnHeading(slabs, end, *gutters) || (rows >= 5 || headsSmallerType(slabs[end:])) && m.isRuledHeading(slabs[first:end+1], left) ||
 			rows >= 3 && m.beginsTableAcross(slabs[end-1:], left) && m.standsApart(slabs[max(first, end-usualSlabs):end+1]) {
 			break
 		}
@@ -82,31 +82,22 @@ func (m *bandMerger) headColumns(heads, below []pageBand, gutters []span) bool {
 // maxColumnGap is how much room, in ems, there may be within a column that goes on when the others have ended.
 const maxColumnGap = 8.0
 
-// goesOnInColumn reports whether what stands below columns, with room above it, is the rest of one of them, which a
-// heading parts or a formula.
+// goesOnInColumn reports whether what stands below columns, with room above it, is the rest of the column left of their
+// last gutter, which a heading parts or a formula: it keeps clear of the column on the right, and some of its lines, or
+// of those above since the column on the right has ended, are as wide as that column.
 func (m *bandMerger) goesOnInColumn(columns, below []pageBand, gutters []span) bool {
-	const most, mostGutters = 64, 4 // slabs and gutters looked at
+	const fewest, narrowest, slack, most = 3, 8.0, 0.3, 64 // lines as wide as the column; ems; slabs looked at
 	columns = columns[max(0, len(columns)-most):]
 	inner := innerSpans(gutters)
-	for n := len(inner); n > max(0, len(inner)-mostGutters); n-- {
-		if goesOnLeftOf(columns, below, inner[:n], m.em) {
-			return true
-		}
+	if len(inner) == 0 {
+		return false
 	}
-	return false
-}
-
-// goesOnLeftOf reports whether what stands below columns is the rest of the one left of the last of the gutters: it keeps
-// clear of what is on the right, and some of its lines, or of those above since what is on the right has ended, are as wide
-// as the column.
-func goesOnLeftOf(columns, below []pageBand, inner []span, em float64) bool {
-	const fewest, narrowest, slack = 3, 8.0, 0.3 // lines as wide as the column; ems
 	edge := inner[len(inner)-1].from + 1
 	column := span{math.Inf(1), math.Inf(-1)}
 	wide := 0
 	count := func(slab pageBand) {
 		x0, x1 := slab.leftEdge(), slab.rightEdge()
-		if math.Abs(x0-column.from) < slack*em && math.Abs(x1-column.to) < slack*em {
+		if math.Abs(x0-column.from) < slack*m.em && math.Abs(x1-column.to) < slack*m.em {
 			wide += slab.rows
 		}
 	}
@@ -120,7 +111,7 @@ func goesOnLeftOf(columns, below []pageBand, inner []span, em float64) bool {
 	if len(inner) > 1 {
 		column.from = inner[len(inner)-2].to
 	}
-	if column.to-column.from < narrowest*em {
+	if column.to-column.from < narrowest*m.em {
 		return false
 	}
 	for i := len(columns) - 1; i >= 0 && columns[i].rightEdge() <= edge; i-- {
@@ -131,7 +122,7 @@ func goesOnLeftOf(columns, below []pageBand, inner []span, em float64) bool {
 	}
 	last := below[0].y0
 	for _, slab := range below {
-		if wide >= fewest || slab.rightEdge() > edge || slab.y0-last > maxColumnGap*em {
+		if wide >= fewest || slab.rightEdge() > edge || slab.y0-last > maxColumnGap*m.em {
 			break
 		}
 		count(slab)

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"math"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -81,14 +82,15 @@ func (w wrappedRows) endsLabel(above, cells []tableCell, labels labelColumn) boo
 	return len(above) == 1 && len(cells) > 1 && len(segmentWords(above[0].segments)) >= fewestWrappedWords && w.continuesLabel(above, cells[:1], labels) == certainLabelWrap
 }
 
-// isWrappedLabel reports whether row k is nothing but a line of a label that goes on in the row below in the middle of a
-// sentence.
+// isWrappedLabel reports whether row k is nothing but a line of a label that goes on in the row below, which has figures, in
+// the middle of a sentence.
 func (f columnFinder) isWrappedLabel(rows []tableLine, k int) bool {
 	const edge, near = 0.3, 0.6 // ems
 	if k+1 >= len(rows) || len(rows[k].cells) != 1 || len(rows[k].cells[0].words) < fewestWrappedWords {
 		return false
 	}
 	line, below := rows[k].cells[0], rows[k+1].cells[0]
-	return startsLower(below.words[0].GetText()) && !isSentenceEnd(lastRune(line.words[len(line.words)-1].GetText())) &&
+	isFigure := func(s segment) bool { return isNumeric(segmentsText([]segment{s})) }
+	return slices.ContainsFunc(rows[k+1].cells[1:], isFigure) && startsLower(below.words[0].GetText()) && !isSentenceEnd(lastRune(line.words[len(line.words)-1].GetText())) &&
 		math.Abs(below.x0-line.x0) < edge*f.em && below.y0-line.y1 < near*f.em
 }
