@@ -14,7 +14,7 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 	for ; end < len(slabs); end++ {
 		next := slabs[end]
 		left := intersectSpans(*gutters, next.freeSpans, m.em)
-		if crossed = len(left) == 0; crossed || rows <= 3 && m.beginsWiderColumns(slabs[end-1:], left) || rows >= 5 && m.isColumnHeading(slabs, end, *gutters) || (rows >= 5 || headsSmallerType(slabs[end:])) && m.isRuledHeading(slabs[first:end+1], left) ||
+		if crossed = len(left) == 0; crossed || rows <= 3 && m.beginsWiderColumns(slabs[end-1:], left) || rows >= 3 && m.isColumnHeading(slabs, end, *gutters) || (rows >= 5 || headsSmallerType(slabs[end:])) && m.isRuledHeading(slabs[first:end+1], left) ||
 			rows >= 3 && m.beginsTableAcross(slabs[end-1:], left) && m.standsApart(slabs[max(first, end-usualSlabs):end+1]) {
 			break
 		}
@@ -217,7 +217,7 @@ func (m *bandMerger) isColumnHeading(slabs []pageBand, i int, gutters []span) bo
 			return end > i && len(intersectSpans(gutters, innerSpans(slabs[end].freeSpans), m.em)) > 0
 		}
 		for _, s := range slabs[end].segments {
-			if s.size < 1.2*m.em || s.x0 > gutters[0].from {
+			if s.size < 1.12*m.em || s.x0 > gutters[0].from {
 				return false
 			}
 		}
