@@ -167,8 +167,20 @@ func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 	if lines == 0 || lines > few || len(blanks) < fewestBlanks || gutter.to-gutter.from >= wider*median(blanks) {
 		return false
 	}
-	both, _ := matchSides(buildSide(left, em), buildSide(right, em), em)
-	return part*lines >= both
+	lefts, rights := buildSide(left, em), buildSide(right, em)
+	both, _ := matchSides(lefts, rights, em)
+	return part*lines >= both && !beginAtEdge(rights, em)
+}
+
+// beginAtEdge reports whether nearly all of several lines begin at one place, as the lines of a column do, and what stands
+// behind blanks does not.
+func beginAtEdge(lines []sideLine, em float64) bool {
+	const fewest, share, slack = 8, 0.8, 0.1 // lines, ems
+	starts := make([]float64, len(lines))
+	for i, l := range lines {
+		starts[i] = l.x0
+	}
+	return len(lines) >= fewest && alignedShare(starts, slack*em) >= share
 }
 
 // areLabelledRows reports whether parts are the columns of a table whose rows room sets apart: one holds text that
