@@ -103,3 +103,52 @@ func TestLastLineAboveColumns(t *testing.T) {
 		t.Errorf("got %d lines in the first block, want 3:\n%s", n, page.Text)
 	}
 }
+
+// TestGutterOfJustifiedColumns knows a gutter as narrow as the blanks beside it, which two rows run over, by where the lines
+// behind it begin.
+func TestGutterOfJustifiedColumns(t *testing.T) {
+	t.Parallel()
+	for _, step := range []float64{0, 2} { // how far each line begins from the last
+		var left, right []segment
+		order := 0
+		add := func(to *[]segment, x, y float64, text string, goes bool) {
+			s := newSegment(at(x, y, 10, text).Words, 0)
+			s.order, s.continuesLine = order, goes
+			order++
+			*to = append(*to, s)
+		}
+		for i := range 10 {
+			y := 100 + 12*float64(i)
+			add(&left, 50, y, "the harbour and the", false)
+			if i > 1 {
+				order += 5
+			}
+			edge := left[len(left)-1].x1
+			add(&right, edge+12+step*float64(i), y, "is closed", i < 2)
+			add(&right, right[len(right)-1].x1+14, y, "and open", true)
+		}
+		edge := left[0].x1
+		if got, want := isGutterByChance(left, right, span{edge, edge + 12}, 10), step > 0; got != want {
+			t.Errorf("lines that begin %v points apart: got %t, want %t", step, got, want)
+		}
+	}
+}
+
+// TestHeadingBetweenTables reads two tables of a few rows apart that a heading a little larger than the text parts.
+func TestHeadingBetweenTables(t *testing.T) {
+	t.Parallel()
+	lines := gridLines(100, []float64{50, 240, 315, 373, 497}, "Test Result Unit Reference Flag")
+	lines = append(lines, gridLines(114, []float64{55, 241, 316, 374, 497}, "Haemoglobin 11.2 g/dl 12.0–15.5 L", "Leukocytes 6.4 10⁹/l 4.0–10.0", "Platelets 251 10⁹/l 150–400", "Volume 78 fl 80–96 L")...)
+	lines = append(lines, at(50, 178, 11.6, "Chemistry"))
+	lines = append(lines, gridLines(196, []float64{50, 181, 265, 357, 488}, "Test Result Unit Reference Flag")...)
+	lines = append(lines, gridLines(210, []float64{55, 184, 267, 359, 494}, "Sodium 139 mmol/l 135–145", "Potassium 4.2 mmol/l 3.5–5.1", "Ferritin 8 µg/l 15–150 L")...)
+	page := pageOf(lines)
+	ArrangePage(page)
+	var rows []int32
+	for _, table := range tablesOf(page) {
+		rows = append(rows, table.GetRows())
+	}
+	if want := []int32{5, 4}; !slices.Equal(rows, want) {
+		t.Errorf("got tables of %v rows, want %v: %q", rows, want, page.GetText())
+	}
+}

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"math"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -17,7 +18,7 @@ const maxInterruptions = 5
 // them does.
 func joinInterruptedParagraphs(blocks []*inkstreamv1.Block, st *styles) {
 	for i := 0; i+2 < len(blocks); i++ {
-		if !st.isUnfinished(blocks[i]) {
+		if !st.isUnfinished(blocks[i]) || len(blocks[i].GetLines()) == 1 && !reachesEdge(blocks, i) {
 			continue
 		}
 		j := i + 1
@@ -31,6 +32,21 @@ func joinInterruptedParagraphs(blocks []*inkstreamv1.Block, st *styles) {
 		copy(blocks[i+2:j+1], blocks[i+1:j])
 		blocks[i+1] = rest
 	}
+}
+
+// reachesEdge reports whether a block ends where the longest of those end that begin at its left edge: a line by itself is
+// full only there.
+func reachesEdge(blocks []*inkstreamv1.Block, i int) bool {
+	const near, em = 0.5, 10
+	box := rectFromBox(blocks[i].GetBbox())
+	for _, b := range blocks {
+		if isValidBox(b.GetBbox()) && b.GetType() == Paragraph {
+			if other := rectFromBox(b.GetBbox()); math.Abs(other.x0-box.x0) < near*em && other.x1 > box.x1+3*em {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // isUnfinished reports whether a paragraph ends in the middle of a sentence, in a line that is full.

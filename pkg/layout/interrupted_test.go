@@ -41,6 +41,8 @@ func TestJoinInterruptedParagraphs(t *testing.T) {
 		{"another sentence", blocks{begin(), note, rest(300, 60, "Stands")}, []int{0, 1, 2}},
 		{"a finished paragraph", blocks{rest(50, 600, "ends"), note, rest(300, 60, "stands")}, []int{0, 1, 2}},
 		{"text in the same type between", blocks{begin(), rest(50, 700, "Other"), rest(300, 60, "stands")}, []int{0, 1, 2}},
+		{"a line between terms", blocks{block(Paragraph, 50, 600, 10, 1, "and writes the names of all"), block(Paragraph, 20, 614, 10, 2, "--escape"),
+			block(Paragraph, 50, 628, 10, 1, "writes what no letter is as signs"), block(Paragraph, 50, 660, 10, 1, "A line that is as wide as the column is, or nearly")}, []int{0, 1, 2, 3}},
 		{"text above in the same column", blocks{begin(), note, rest(50, 60, "stands")}, []int{0, 1, 2}},
 	} {
 		got := slices.Clone(tt.in)
