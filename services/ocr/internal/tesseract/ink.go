@@ -9,11 +9,11 @@ import (
 const (
 	// minLineLetters is how many letters in a row make a line of text, minStackRows how many shorter rows below each
 	// other make a column, as of figures, and minStackLetters how many letters those have together.
-	minLineLetters, minStackRows, minStackLetters = 6, 3, 9
+	minLineLetters, minStackRows, minStackLetters = 6, 3, 5
 	// maxLostShare is the share of a page's letters under no word from which the places are read again.
 	maxLostShare = 0.01
 	// maxRegions bounds the places that are read again, and that are listed.
-	maxRegions = 20
+	maxRegions = 48
 )
 
 // unreadInk is what was not read of a page.
@@ -68,25 +68,64 @@ func (r *reader) readRegion(turned greyImage, region box, as segmentation, got *
 	if err != nil {
 		return err
 	}
-	known := got.placedLines()
 	for w := range allWords(part.blocks) {
 		w.box = box{w.box[0] + region[0], w.box[1] + region[1], w.box[2] + region[0], w.box[3] + region[1]}
 	}
+	known := slices.DeleteFunc(got.placedLines(), placedLine.isDoubtful)
 	for _, p := range part.placedLines() {
-		isNew := !slices.ContainsFunc(known, func(k placedLine) bool { return k.overlapsWords(p) })
-		if isNew && p.characterCount() > 2 && p.meanConfidence() >= minNewLineConfidence {
-			got.insertLine(p)
+		p.line.words = slices.DeleteFunc(p.line.words, func(w word) bool {
+			return slices.ContainsFunc(known, func(k placedLine) bool { return k.hasWordAt(w.box) })
+		})
+	}
+	var stack []placedLine
+	lines := slices.DeleteFunc(part.placedLines(), func(p placedLine) bool { return p.meanConfidence() < minNewLineConfidence })
+	for _, p := range lines {
+		switch {
+		case len(p.line.words) == 1 && p.standsInStack(lines):
+			stack = append(stack, p)
+		case p.characterCount() > 2:
+			got.insertLines(p)
+		default:
+			continue
 		}
+		got.dropDoubtfulAt(p)
+	}
+	if len(stack) > 0 {
+		got.insertLines(stack...)
 	}
 	got.confidence = got.meanConfidence()
 	return nil
 }
 
-// overlapsWords reports whether a word of the line stands where one of the other does.
-func (p placedLine) overlapsWords(o placedLine) bool {
-	return p.bounds.overlaps(o.bounds) && slices.ContainsFunc(p.line.words, func(w word) bool {
-		return slices.ContainsFunc(o.line.words, func(v word) bool { return w.box.overlaps(v.box) })
-	})
+// isDoubtful reports whether a line runs up or down, and was hardly read, as what Tesseract makes of a column of
+// figures.
+func (p placedLine) isDoubtful() bool {
+	return p.line.angle%180 != 0 && !p.line.upright && p.meanConfidence() < minConfidence
+}
+
+// dropDoubtfulAt drops doubtful lines where another was read.
+func (r *reading) dropDoubtfulAt(p placedLine) {
+	for _, k := range r.placedLines() {
+		if k.isDoubtful() && p.hasWordAt(k.bounds) {
+			k.line.words = nil
+		}
+	}
+}
+
+// standsInStack reports whether a line is one of several below each other.
+func (p placedLine) standsInStack(lines []placedLine) bool {
+	rows := 0
+	for _, o := range lines {
+		if p.bounds[0] < o.bounds[2] && o.bounds[0] < p.bounds[2] {
+			rows++
+		}
+	}
+	return rows >= minStackRows
+}
+
+// hasWordAt reports whether a word of the line stands in a box.
+func (p placedLine) hasWordAt(b box) bool {
+	return p.bounds.overlaps(b) && slices.ContainsFunc(p.line.words, func(w word) bool { return w.box.overlaps(b) })
 }
 
 // findUnreadInk returns the lines of letters that no word covers, joined where they are close.
@@ -96,8 +135,13 @@ func findUnreadInk(areas []box, got *reading, img greyImage) unreadInk {
 		return unreadInk{}
 	}
 	covered := newCoverage(img.width, img.height, max(2, int(height/2)))
-	for w := range allWords(got.blocks) {
-		covered.mark(w.box)
+	for _, l := range got.placedLines() {
+		if l.isDoubtful() {
+			continue
+		}
+		for _, w := range l.line.words {
+			covered.mark(w.box)
+		}
 	}
 	letters := 0
 	var lost []box
@@ -154,7 +198,7 @@ func textLines(letters []box) (lines []box, count int) {
 		case r.letters >= minLineLetters:
 			lines = append(lines, r.bounds)
 			count += r.letters
-		case r.letters > 1:
+		default:
 			short = append(short, r)
 		}
 	}
@@ -162,7 +206,7 @@ func textLines(letters []box) (lines []box, count int) {
 	return append(lines, stacked...), count + more
 }
 
-// stackedRows returns the boxes of those short rows of letters that stand below each other at the distance of lines, as
+// stackedRows returns the boxes around short rows of letters that stand below each other at the distance of lines, as
 // figures in the columns of a table do, and the number of their letters.
 func stackedRows(rows []letterRow) (boxes []box, count int) {
 	slices.SortFunc(rows, func(a, b letterRow) int { return cmp.Compare(a.bounds[1], b.bounds[1]) })
@@ -184,9 +228,16 @@ func stackedRows(rows []letterRow) (boxes []box, count int) {
 		members[top[i]]++
 		letters[top[i]] += rows[i].letters
 	}
+	at := map[int]int{} // the box of each stack, by its top
 	for i, r := range rows {
-		if members[top[i]] >= minStackRows && letters[top[i]] >= minStackLetters {
-			boxes, count = append(boxes, r.bounds), count+r.letters
+		if members[top[i]] < minStackRows || letters[top[i]] < minStackLetters {
+			continue
+		}
+		count += r.letters
+		if known, found := at[top[i]]; found {
+			boxes[known] = boxes[known].union(r.bounds)
+		} else {
+			at[top[i]], boxes = len(boxes), append(boxes, r.bounds)
 		}
 	}
 	return boxes, count

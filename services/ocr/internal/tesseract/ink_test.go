@@ -2,6 +2,7 @@ package tesseract
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
@@ -110,11 +111,13 @@ func TestShortRowsBelowEachOtherAreLines(t *testing.T) {
 		return letters
 	}
 	column := slices.Concat(row(100, 100), row(104, 130), row(100, 162), row(98, 190))
+	single := slices.Concat(row(100, 100)[:1], row(100, 130)[:1], row(100, 162)[:2], row(100, 190)[:1])
 	for name, tt := range map[string]struct {
 		letters []box
 		lines   int
 	}{
-		"a column": {column, 4}, "two rows": {column[:6], 0}, "a line": {slices.Concat(row(300, 10), row(336, 10)), 1},
+		"a column": {column, 1}, "two rows": {column[:6], 0}, "a line": {slices.Concat(row(300, 10), row(336, 10)), 1},
+		"single figures": {single, 1}, "four single figures": {single[:4], 0},
 		"far apart":                            {slices.Concat(row(100, 100), row(100, 300), row(100, 500), row(100, 700)), 0},
 		"beside each other, a step lower each": {slices.Concat(row(100, 100), row(200, 130), row(300, 160), row(400, 190)), 0},
 	} {
@@ -122,5 +125,21 @@ func TestShortRowsBelowEachOtherAreLines(t *testing.T) {
 		if len(lines) != tt.lines || (count == len(tt.letters)) != (tt.lines > 0) {
 			t.Errorf("%s: got %d lines of %d letters, want %d", name, len(lines), count, tt.lines)
 		}
+	}
+}
+
+// TestLinesThatRunUpAreDoubtful drops what Tesseract makes of a column of figures where the figures are read, and keeps
+// other lines.
+func TestLinesThatRunUpAreDoubtful(t *testing.T) {
+	t.Parallel()
+	at := func(text string, angle int, confidence float32) line {
+		return line{words: []word{{text: text, box: box{10, 10, 20, 200}, confidence: confidence}}, angle: angle}
+	}
+	got := reading{blocks: []block{{lines: []line{at("Runaru", 270, 0.4), at("Axis", 270, 0.95), at("text", 0, 0.4)}}}}
+	figure := line{words: []word{{text: "7", box: box{10, 50, 20, 64}, confidence: 0.9}}}
+	got.dropDoubtfulAt(placedLine{&figure, figure.words[0].box})
+	if text := blocksText(got.blocks); strings.Contains(text, "Runaru") || !strings.Contains(text, "Axis") ||
+		!strings.Contains(text, "text") {
+		t.Errorf("got %q, want what was read surely, or runs level", text)
 	}
 }

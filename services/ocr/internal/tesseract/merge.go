@@ -43,7 +43,7 @@ func mergeReadings(a, b reading) reading {
 	}
 	for i, o := range others {
 		if !taken[i] && o.meanConfidence() >= minNewLineConfidence && o.characterCount() > 2 {
-			a.insertLine(o)
+			a.insertLines(o)
 		}
 	}
 	a.confidence = a.meanConfidence()
@@ -89,12 +89,12 @@ func (p placedLine) meanConfidence() float64 {
 	return sum / float64(max(1, p.characterCount()))
 }
 
-// insertLine adds a line as a block of its own, before the first block that begins below it.
-func (r *reading) insertLine(p placedLine) {
+// insertLines adds lines as a block of their own, before the first block that begins below the first of them.
+func (r *reading) insertLines(lines ...placedLine) {
 	at := slices.IndexFunc(r.blocks, func(b block) bool {
 		for _, l := range b.lines {
 			if len(l.words) > 0 {
-				return l.words[0].box[1] > p.bounds[1]
+				return l.words[0].box[1] > lines[0].bounds[1]
 			}
 		}
 		return false
@@ -102,7 +102,11 @@ func (r *reading) insertLine(p placedLine) {
 	if at < 0 {
 		at = len(r.blocks)
 	}
-	r.blocks = slices.Insert(r.blocks, at, block{lines: []line{*p.line}})
+	var added block
+	for _, p := range lines {
+		added.lines = append(added.lines, *p.line)
+	}
+	r.blocks = slices.Insert(r.blocks, at, added)
 }
 
 func (b box) union(o box) box {
