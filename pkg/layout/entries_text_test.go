@@ -2,7 +2,10 @@ package layout
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -129,6 +132,35 @@ func TestLineNumbers(t *testing.T) {
 	ArrangePage(page)
 	if got := linesOfBlocks(page); len(got) != 2 || !CountsLines(page.GetBlocks()[0]) || CountsLines(page.GetBlocks()[1]) {
 		t.Errorf("got blocks of %v lines, want the numbers and the text:\n%s", got, page.GetText())
+	}
+}
+
+// TestCountsLinesOfRecognisedColumns counts the lines of a column that was recognised though a number is misread and another missing,
+// and of no other column.
+func TestCountsLinesOfRecognisedColumns(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		numbers    string
+		recognised bool
+		want       bool
+	}{
+		"all":                       {"4 5 6 7 8 9 10 11 12 13", false, true},
+		"one misread, one missing":  {"4 5 b 7 8 9 11 12 13 14", true, true},
+		"of a document's own words": {"4 5 b 7 8 9 11 12 13 14", false, false},
+		"half misread":              {"4 s b 7 B q 10 ll 12 l3 14 is", true, false},
+		"scores":                    {"12 5 30 7 9 8 16 11 3 14", true, false},
+	} {
+		b := &inkstreamv1.Block{}
+		for i, n := range strings.Fields(tt.numbers) {
+			line := at(40, 72+12*float64(i), 10, n)
+			if tt.recognised {
+				line.Words[0].Confidence = proto.Float32(0.9)
+			}
+			b.Lines = append(b.Lines, line)
+		}
+		if got := CountsLines(b); got != tt.want {
+			t.Errorf("%s: counts lines: %v, want %v", name, got, tt.want)
+		}
 	}
 }
 

@@ -54,21 +54,25 @@ func partLineNumbers(page *inkstreamv1.Page) bool {
 }
 
 // CountsLines reports whether a block is a column of numbers that count the lines of the text next to it, as in
-// transcripts: no text of the document.
+// transcripts: no text of the document. Of numbers that were recognised a few may be misread or missing.
 func CountsLines(b *inkstreamv1.Block) bool {
-	last := 0
+	const share = 0.8 // of the lines of a column that was recognised
+	counted, last, at := 0, 0, 0
 	for i, line := range b.GetLines() {
 		words := line.GetWords()
 		if len(words) != 1 {
 			return false
 		}
 		n, ok := parseLineNumber(words[0].GetText())
-		if !ok || i > 0 && n != last+1 {
+		missing := n - last - (i - at)
+		switch {
+		case ok && (counted == 0 || missing == 0 || missing == 1 && words[0].Confidence != nil):
+			counted, last, at = counted+1, n, i
+		case words[0].Confidence == nil:
 			return false
 		}
-		last = n
 	}
-	return len(b.GetLines()) >= minLineNumbers
+	return counted >= minLineNumbers && float64(counted) >= share*float64(len(b.GetLines()))
 }
 
 // parseLineNumber returns the number that a word is, if it may count lines. A mark behind it is taken for dirt.
