@@ -98,7 +98,8 @@ func (c *pageHandler) recognisePage(req sandbox.Request) ([]byte, error) {
 }
 
 // readPage reads a page in the languages of the request. Where those are but the usual ones, a page that is in others
-// is read once more, in those, and lines that are surer in the usual ones stay: a page may be in two languages.
+// is read once more, in those, and lines that are surer in the usual ones stay: a page may be in two languages, and
+// neither of them a usual one.
 func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 	first, err := c.readPageIn(req.Languages, req, img)
 	if err != nil || first.other == "" {
@@ -115,7 +116,7 @@ func (c *pageHandler) readPage(req request, img greyImage) (reading, error) {
 		return c.readPageIn(req.Languages, req, img)
 	case inLatin && second.turn == first.turn:
 		c.handles.dropForeignLines(&first, &second, req.Languages)
-		return mergeReadings(second, first), nil
+		return c.addFurtherLanguage(mergeReadings(second, first), req.Languages+"+"+first.other, req, img)
 	default:
 		return second, nil
 	}
