@@ -1,6 +1,8 @@
 package document
 
 import (
+	"slices"
+
 	"inkstream.dev/pkg/layout"
 )
 
@@ -39,6 +41,10 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 			if b.Words == 0 || b.Flags&(FlagTurned|FlagLineNumbers) != 0 {
 				continue
 			}
+			if open != nil && open.page != e.Number && e.isHeadAmidSentence(open.block, j) {
+				plan.blocks[j].kind = blockTypeIndex(layout.Header)
+				continue
+			}
 			if open != nil && kind == layout.Paragraph {
 				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] || areHeads(open.block, b) // column
 				if (inNext || floats+notes > 0) && isContinuation(open.block, b) || inNext && habits.goesOn(open.block, b, floats > 0) {
@@ -48,6 +54,14 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 			open, floats, notes = &position{&plan.blocks[j], b, e.Number}, 0, 0
 		}
 	}
+}
+
+// isHeadAmidSentence reports whether block j is a line with the page's number at the top of a page, and a paragraph of the
+// page before goes on right below it in the middle of a sentence: a running head that comes on one page alone.
+func (e *Evidence) isHeadAmidSentence(open *BlockEvidence, j int) bool {
+	isNumbered := func(l EdgeLine) bool { return l.Top && l.Block == j && l.Numbered }
+	return e.Blocks[j].Lines == 1 && slices.ContainsFunc(e.Edges, isNumbered) && j+1 < len(e.Blocks) &&
+		blockTypes[e.Blocks[j+1].Type] == layout.Paragraph && e.Blocks[j+1].Box[1] > e.Blocks[j].Box[3] && isContinuation(open, &e.Blocks[j+1])
 }
 
 // paragraphHabits is what the paragraphs of a document have in common.

@@ -61,3 +61,22 @@ func TestParagraphsGoOnBeside(t *testing.T) {
 		t.Error("the paragraph does not go on beside")
 	}
 }
+
+// TestRunningHeadInASentence takes a line with the page's number for a running head where a paragraph goes on below it in the
+// middle of a sentence, though no other page has such a line.
+func TestRunningHeadInASentence(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of winter"
+	for last, want := range map[string]string{full: layout.Header, "and nobody came to see what became of the sea.": layout.Paragraph} {
+		head := text(layout.Paragraph, 72, 40, 10, 1, "Of Harbours")
+		head.Lines[0].Words = append(head.Lines[0].Words, text(layout.Paragraph, 330, 40, 10, 1, "102").Lines[0].Words...)
+		head.Lines[0].Bbox = []float32{72, 40, 345, 49}
+		head.Bbox = head.Lines[0].Bbox
+		first, next := page(1, text(layout.Paragraph, 72, 700, 10, 1, "The mole of the north and all of the stone in", full, last)),
+			page(2, head, text(layout.Paragraph, 72, 72, 10, 1, full, "and nobody came to see what became of the sea."))
+		planned(t, nil, first, next)
+		if got := head.GetType(); got != want || first.GetBlocks()[0].GetContinued() != (want == layout.Header) {
+			t.Errorf("below %q: the head is a %s, and the paragraph goes on: %t", last, got, first.GetBlocks()[0].GetContinued())
+		}
+	}
+}
