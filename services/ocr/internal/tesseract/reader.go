@@ -98,6 +98,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 		flattenLines(r)
 	}
 	r.takeLeaders()
+	eraseLeaders(r)
 	r.removeDust()
 	r.sharpenTones()
 	lines := measureDirections(r.img, r.dpi, r.below)
