@@ -108,7 +108,7 @@ func (r *reader) joinLeaders(got *reading) error {
 			continue
 		}
 		if place, found := e.placeBehind(letters, r.img); found && !e.isSureBehind() && read < maxLeaderEnds {
-			part, err := r.readImage(r.img.cropped(place).without(l, place), imageSteps{}, oneLine)
+			part, err := r.readImage(r.img.cropped(place), imageSteps{}, oneLine)
 			if err != nil {
 				return err
 			}
@@ -151,13 +151,6 @@ func (b box) countCentres(areas []box) int {
 		}
 	}
 	return n
-}
-
-// without returns the part of an image that was cut out at a place, with the end of the leader white.
-func (g greyImage) without(l leader, place box) greyImage {
-	out := greyImage{pix: slices.Clone(g.pix), width: g.width, height: g.height}
-	out.fillBox(box{0, 0, l.last[2] + 1 - place[0], g.height}, out.medianGrey())
-	return out
 }
 
 // findDotRows returns the rows of dots that stand at even distances from one another.
