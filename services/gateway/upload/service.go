@@ -1,7 +1,7 @@
 // Package upload takes documents in: over REST as a form, as a body, or in pieces by the tus protocol, as JSON that names
 // where a document is, and over gRPC. All of them go one way:
 //
-//	limits.AdmitUpload -> storeDocument -> registerJob: idempotency claim -> record -> 202, and beside it task, event
+//	limits.AdmitUpload -> storeDocument -> registerJob: idempotency claim -> record -> 202; task, event
 package upload
 
 import (
