@@ -10,9 +10,13 @@ import (
 // The entries of the upper levels often have none; then it is one if nearly all rows end with the number of a page
 // that is not before that of the row above, and some dots lead to one of them.
 func isContentsRows(rows []tableLine) bool {
-	leaders, paged, before, counted := 0, 0, 0, 0
+	leaders, paged, before, counted, sections := 0, 0, 0, 0, 0
 	rising, narrow := true, true
 	for _, r := range rows {
+		isSection := isSectionNumber(r.cells[0].words[0].GetText())
+		if isSection {
+			sections++
+		}
 		narrow = narrow && len(r.cells) <= 3 // others are a table's
 		if hasLeaderDots(segment{words: segmentWords(r.segments)}) {
 			leaders++
@@ -23,14 +27,21 @@ func isContentsRows(rows []tableLine) bool {
 		}
 		rising = rising && page >= before
 		paged, before = paged+1, page
-		if isSectionNumber(r.cells[0].words[0].GetText()) {
+		if isSection {
 			counted++
 		}
 	}
 	if leaders >= 3 && 4*leaders >= len(rows) {
 		return true
 	}
-	return rising && (mostEndWithPage(leaders, paged, len(rows)) || narrow && areNumberedEntries(counted, paged, len(rows)))
+	return rising && (mostEndWithPage(leaders, paged, len(rows)) ||
+		narrow && (areNumberedEntries(counted, paged, len(rows)) || areWrappedEntries(sections, paged, len(rows))))
+}
+
+// areWrappedEntries reports whether so many lines are entries that take one line or more: an entry begins with the number
+// of a section, and its last line ends with a page number.
+func areWrappedEntries(sections, paged, all int) bool {
+	return paged >= 6 && 2*paged >= all && 4*sections >= 3*paged && 4*paged >= 3*sections
 }
 
 // areNumberedEntries reports whether nearly all of so many lines end with a page number, and most of those begin with
@@ -136,9 +147,12 @@ func haveLeaders(side []segment) bool {
 // isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
 // or some have, and nearly all the others end with one too.
 func isContentsColumn(shapes []lineShape) bool {
-	leaders, paged, counted, before := 0, 0, 0, 0
+	leaders, paged, counted, sections, before := 0, 0, 0, 0, 0
 	rising := true
 	for _, s := range shapes {
+		if s.section != "" {
+			sections++
+		}
 		if s.leader {
 			leaders++
 		}
@@ -153,7 +167,7 @@ func isContentsColumn(shapes []lineShape) bool {
 		}
 	}
 	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes)) ||
-		rising && areNumberedEntries(counted, paged, len(shapes))
+		rising && (areNumberedEntries(counted, paged, len(shapes)) || areWrappedEntries(sections, paged, len(shapes)))
 }
 
 // contentsEntries returns where the entries of a table of contents begin among the lines of its column, and where they

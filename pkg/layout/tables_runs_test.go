@@ -68,22 +68,30 @@ func TestLetterHead(t *testing.T) {
 // TestContentsWithoutLeaders keeps the entries of contents apart, and makes no table of them.
 func TestContentsWithoutLeaders(t *testing.T) {
 	t.Parallel()
-	var lines []*inkstreamv1.Line
-	for i, entry := range []string{"1 Early days|3", "1.1 The first journey|5", "1.2 The second journey|9", "2 Later days|14", "2.1 What became of the old", "harbour|21",
-		"2.2 A letter|30", "3 The end|41"} {
-		text, page, _ := strings.Cut(entry, "|")
-		lines = append(lines, at(50, 100+float64(i)*14, 10, text))
-		if page != "" {
-			lines = append(lines, at(400, 100+float64(i)*14, 10, page))
+	for name, entries := range map[string][]string{
+		"one wraps": {"1 Early days|3", "1.1 The first journey|5", "1.2 The second journey|9", "2 Later days|14", "2.1 What became of the old", "harbour|21",
+			"2.2 A letter|30", "3 The end|41"},
+		"most wrap": {"8.3 The weather in the old", "library|150", "9 The far storehouse|154", "9.1 An uncertain bridge, and a calm", "library|155",
+			"9.2 A university that keeps its", "distance|159", "9.3 What is remembered of the", "discovery|166", "9.4 Every experiment|170", "9.5 The end|171"},
+	} {
+		var lines []*inkstreamv1.Line
+		pages := 0
+		for i, entry := range entries {
+			text, page, _ := strings.Cut(entry, "|")
+			lines = append(lines, at(50, 100+float64(i)*14, 10, text))
+			if page != "" {
+				lines = append(lines, at(400, 100+float64(i)*14, 10, page))
+				pages++
+			}
 		}
-	}
-	p := pageOf(lines)
-	ArrangePage(p)
-	if got := tablesOf(p); len(got) > 0 {
-		t.Fatalf("got a table: %q", p.GetText())
-	}
-	if got, want := len(p.GetBlocks()), 7; got != want {
-		t.Errorf("got %d blocks, want %d: %q", got, want, p.GetText())
+		p := pageOf(lines)
+		ArrangePage(p)
+		if got := tablesOf(p); len(got) > 0 {
+			t.Fatalf("%s: got a table: %q", name, p.GetText())
+		}
+		if got := len(p.GetBlocks()); got != pages {
+			t.Errorf("%s: got %d blocks, want %d: %q", name, got, pages, p.GetText())
+		}
 	}
 }
 
