@@ -12,10 +12,12 @@ import (
 func isContentsRows(rows []tableLine) bool {
 	leaders, paged, before, counted, sections := 0, 0, 0, 0, 0
 	rising, narrow := true, true
+	section := "" // the last one
 	for _, r := range rows {
-		isSection := isSectionNumber(r.cells[0].words[0].GetText())
-		if isSection {
-			sections++
+		first := r.cells[0].words[0].GetText()
+		isSection := isSectionNumber(first)
+		if isSection && first != section {
+			sections, section = sections+1, first
 		}
 		narrow = narrow && len(r.cells) <= 3 // others are a table's
 		if hasLeaderDots(segment{words: segmentWords(r.segments)}) {
@@ -148,10 +150,10 @@ func haveLeaders(side []segment) bool {
 // or some have, and nearly all the others end with one too.
 func isContentsColumn(shapes []lineShape) bool {
 	leaders, paged, counted, sections, before := 0, 0, 0, 0, 0
-	rising := true
+	rising, section := true, ""
 	for _, s := range shapes {
-		if s.section != "" {
-			sections++
+		if s.section != "" && s.section != section {
+			sections, section = sections+1, s.section
 		}
 		if s.leader {
 			leaders++
