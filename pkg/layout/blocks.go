@@ -350,7 +350,7 @@ func (p *textColumn) startsNewBlock(start, i int) bool {
 	}
 	if p.tableOfContents { // an entry may take several lines, the last of which leads to its page
 		return prev.endsWithPageNumber && !cur.startsLower || !prev.endsWithPageNumber && p.changesStyle(i) ||
-			step > 2*p.pitch || step < -0.5*p.em
+			cur.section != "" && followsSection(cur.section, p.shapes[start].section) || step > 2*p.pitch || step < -0.5*p.em
 	}
 	if step > p.maxStep(i) && !runsOnEvenly(p.shapes, i, p.right, p.em) || step < -0.5*p.em || p.changesStyle(i) || p.beginsParagraph(i) {
 		return true
