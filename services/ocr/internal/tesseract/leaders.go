@@ -77,6 +77,13 @@ func dropDotsOfLeaders(r *reader) {
 	})
 }
 
+// takeDots takes the dots of leaders from the image, and then dust, which is as large as they are.
+func takeDots(r *reader) {
+	r.takeLeaders()
+	eraseLeaders(r)
+	r.removeDust()
+}
+
 // eraseLeaders makes the dots of leaders paper.
 func eraseLeaders(r *reader) {
 	if len(r.leaders) == 0 {

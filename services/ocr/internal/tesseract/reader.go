@@ -97,9 +97,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	if r.options.deskew {
 		flattenLines(r)
 	}
-	r.takeLeaders()
-	eraseLeaders(r)
-	r.removeDust()
+	takeDots(r)
 	r.sharpenTones()
 	lines := measureDirections(r.img, r.dpi, r.below)
 	if err := r.detectColumns(lines); err != nil {

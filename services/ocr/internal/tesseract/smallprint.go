@@ -62,10 +62,7 @@ func enlarge(r *reader, height float64) error {
 	if scale <= 1 {
 		return nil
 	}
-	// Dots of a pixel or two are read as letters, and dust is as large as they are, when they are enlarged.
-	r.takeLeaders()
-	eraseLeaders(r)
-	r.removeDust()
+	takeDots(r) // those of a pixel or two are read as letters when they are enlarged
 	if err := r.cleanImage(imageSteps{scale: scale}); err != nil {
 		return err
 	}
