@@ -249,6 +249,9 @@ const (
 	CodeLabel   = "~code"
 )
 
+// IsUnstarted reports whether nothing has been done for the job yet: its first task has to be in the queue or in work.
+func (r *Record) IsUnstarted() bool { return r.State == Pending && r.Follows == "" }
+
 // Lane returns the job's lane.
 func (r *Record) Lane() string { return r.Options.Lane }
 

@@ -27,6 +27,8 @@ type Change struct {
 	ExpireTime time.Time
 	// IsTombstone says that the record is a tombstone.
 	IsTombstone bool
+	// IsUnstarted is what Record.IsUnstarted says.
+	IsUnstarted bool
 	// Protected says that the document came with a password.
 	Protected bool
 	// Err says why the record cannot be read; then only its name and time are known.
@@ -145,6 +147,7 @@ func decodeChange(e jetstream.KeyValueEntry) Change {
 		EndTime    time.Time `json:"endTime"`
 		ExpireTime time.Time `json:"expireTime"`
 		Protected  bool      `json:"protected"`
+		Follows    ID        `json:"follows"`
 	}
 	if err := json.Unmarshal(e.Value(), &r); err != nil {
 		c.Err = fault.Wrap(fault.Permanent, fault.Internal, fmt.Errorf("decode %s: %w", e.Key(), err))
@@ -152,6 +155,7 @@ func decodeChange(e jetstream.KeyValueEntry) Change {
 	}
 	c.State, c.Run, c.EndTime, c.ExpireTime = r.State, r.Run, r.EndTime, r.ExpireTime
 	c.Protected = r.Protected
+	c.IsUnstarted = (&Record{State: r.State, Follows: r.Follows}).IsUnstarted()
 	c.IsTombstone = r.State.IsGone() && r.SHA256 == ""
 	return c
 }

@@ -126,8 +126,8 @@ func (r *Reconciler) resetRecordState() {
 	r.unfinishedJobs, r.expiries = make(map[bus.JobRef]*jobActivity), nil
 }
 
-// Run makes a pass at once and then one each interval, until ctx is done. It calls ready at once: nothing waits for
-// the first pass.
+// Run makes a pass at once, one when the jobs that were stored just before the start are due, and then one each interval,
+// until ctx is done. It calls ready at once: nothing waits for the first pass.
 func (r *Reconciler) Run(ctx context.Context, ready func()) error {
 	stop, err := r.deps.Tel.Metrics.ObserveOpenJobs(r.openJobs)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *Reconciler) Run(ctx context.Context, ready func()) error {
 	defer wg.Wait()
 	wg.Go(func() { r.janitor.Run(ctx) })
 	ready()
-	for {
+	for interval := min(startPatience, r.cfg.Interval); ; interval = r.cfg.Interval {
 		start := time.Now()
 		report, err := r.RunPass(ctx)
 		switch {
@@ -151,7 +151,7 @@ func (r *Reconciler) Run(ctx context.Context, ready func()) error {
 			r.log.InfoContext(ctx, "pass", "report", report, "took", time.Since(start))
 		}
 		// Several processes that were started together should not pass together.
-		wait := time.NewTimer(r.cfg.Interval - rand.N(r.cfg.Interval/10+1))
+		wait := time.NewTimer(interval + rand.N(interval/10+1))
 		select {
 		case <-ctx.Done():
 			wait.Stop()

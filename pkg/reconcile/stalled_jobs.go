@@ -20,6 +20,9 @@ const (
 	// tempCleanupWindow is how long after its end a job's temporary blobs are looked after. At the first pass after a
 	// start most jobs ended long ago.
 	tempCleanupWindow = time.Hour
+	// startPatience is how long a job whose record is stored may be without its first task. The gateway stores one and
+	// queues the other at once, but answers in between, so a client may wait for what a crash kept from the queue.
+	startPatience = 10 * time.Second
 )
 
 // jobActivity is what is remembered of a job that has not ended.
@@ -27,6 +30,8 @@ type jobActivity struct {
 	// lastActivity is when it was last known to move: its record or progress was written, or its tasks were published
 	// again.
 	lastActivity time.Time
+	// unstarted says that nothing but its record is known of the job yet.
+	unstarted bool
 }
 
 // readChanges brings the memory up to date with the records that were written since the last pass.
@@ -74,10 +79,10 @@ func (r *Reconciler) recordChange(c job.Change, before map[bus.JobRef]*jobActivi
 		r.uploads.known[ref] = struct{}{}
 	}
 	if !c.State.HasEnded() {
-		t := &jobActivity{lastActivity: c.Written}
+		t := &jobActivity{lastActivity: c.Written, unstarted: c.IsUnstarted}
 		// A publish that this process has just made counts as a move.
 		if old := before[ref]; old != nil && old.lastActivity.After(t.lastActivity) {
-			t = old
+			t.lastActivity = old.lastActivity
 		}
 		r.unfinishedJobs[ref] = t
 		return
@@ -105,7 +110,7 @@ func (r *Reconciler) requeueStalledJobs(ctx context.Context, report *Report) err
 	now := r.now()
 	var suspects []bus.JobRef
 	for ref, t := range r.unfinishedJobs {
-		if r.isStalled(now, t.lastActivity) {
+		if r.isStalled(now, t.lastActivity, t.unstarted) {
 			suspects = append(suspects, ref)
 		}
 	}
@@ -138,8 +143,16 @@ func (r *Reconciler) requeueStalledJobs(ctx context.Context, report *Report) err
 
 // isStalled reports whether a job that moved last at a time stands still. A time that is well ahead is that of a
 // clock that was wrong, and says nothing.
-func (r *Reconciler) isStalled(now, moved time.Time) bool {
-	return now.Sub(moved).Abs() > r.cfg.Patience
+func (r *Reconciler) isStalled(now, moved time.Time, unstarted bool) bool {
+	return now.Sub(moved) > r.patience(unstarted) || moved.Sub(now) > r.cfg.Patience
+}
+
+// patience returns how long a job may stand still.
+func (r *Reconciler) patience(unstarted bool) time.Duration {
+	if unstarted {
+		return min(startPatience, r.cfg.Patience)
+	}
+	return r.cfg.Patience
 }
 
 // requeueIfStalled publishes a job's open tasks again, if it stands still. It reports whether it did.
@@ -156,7 +169,7 @@ func (r *Reconciler) requeueIfStalled(ctx context.Context, ref bus.JobRef) (bool
 		return false, nil // the next pass reads of its end
 	}
 	now := r.now()
-	if !r.isStalled(now, moved) {
+	if !r.isStalled(now, moved, rec.IsUnstarted()) {
 		r.unfinishedJobs[ref].lastActivity = moved
 		return false, nil
 	}
@@ -166,7 +179,7 @@ func (r *Reconciler) requeueIfStalled(ctx context.Context, ref bus.JobRef) (bool
 	if err := r.deps.JobService().RepublishEvents(ctx, rec, progress); err != nil {
 		return false, err
 	}
-	messages := jobs.OpenMessages(rec, progress, replayNumber(now, r.cfg.Patience))
+	messages := jobs.OpenMessages(rec, progress, replayNumber(now, r.patience(rec.IsUnstarted())))
 	if err := r.deps.Bus.PublishAll(ctx, messages, nil); err != nil {
 		return false, err
 	}

@@ -131,8 +131,8 @@ func (l *crashHarness) crash(t *testing.T, c crashPoint, want chaos.Evidence) {
 	}
 }
 
-// The gateway is cut between any two of the things that it stores for an upload. The client, which got no answer,
-// repeats the upload under the same key: one job comes of it, and only one.
+// The gateway is cut between any two of the things that it stores for an upload. A client that got no answer repeats the
+// upload under the same key: one job comes of it, and only one. One that got its answer has a job that is done.
 func TestGatewayCrashesDuringAnUpload(t *testing.T) {
 	t.Parallel()
 	l := newCrashHarness(t, openEngines(t, func(*pdf.Config) {}), "gateway", func(*standalone.Config) {})
@@ -140,17 +140,19 @@ func TestGatewayCrashesDuringAnUpload(t *testing.T) {
 	l.begin(t, "")
 	want := l.awaitEvidence(t, l.submit(t, "undisturbed", f), f)
 	l.victim.Kill()
-	for _, point := range []string{
-		"gateway.blob", "gateway.claim", "gateway.record", "bus.task", "bus.event", "gateway.queued",
-	} {
+	for _, point := range []string{"gateway.blob", "gateway.claim", "gateway.record", "bus.task", "bus.event"} {
 		l.begin(t, point+"=kill")
 		answered := make(chan string, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			j, tries, err := l.client.UploadUntilAcknowledged(ctx, point, f.PDF, chaos.WithoutDedupe())
-			if err != nil || tries < 2 {
-				t.Errorf("%s: %v after %d tries, want one to fail and another to succeed", point, err, tries)
+			leastTries := 2 // one fails, and another succeeds
+			if strings.HasPrefix(point, "bus.") {
+				leastTries = 1 // the job is acknowledged once its record is durable: the client may have its answer
+			}
+			if err != nil || tries < leastTries {
+				t.Errorf("%s: %v after %d tries, want %d at least", point, err, tries, leastTries)
 			}
 			answered <- j.ID
 		}()

@@ -1,7 +1,7 @@
 // Package upload takes documents in: over REST as a form, as a body, or in pieces by the tus protocol, as JSON that names
 // where a document is, and over gRPC. All of them go one way:
 //
-//	limits.AdmitUpload -> storeDocument -> registerJob: idempotency claim -> record -> task, event -> 202
+//	limits.AdmitUpload -> storeDocument -> registerJob: idempotency claim -> record -> 202; task, event
 package upload
 
 import (
@@ -25,8 +25,8 @@ const (
 	// clients and proxies wait for an answer. An upload with the same idempotency key waits a little longer than that
 	// before it takes the key over.
 	DefaultCreateTimeout = 12 * time.Second
-	// publishTimeout bounds how long an upload waits for its task to be queued. The record is durable by then, so the
-	// answer does not depend on it.
+	// publishTimeout bounds how long the task of an upload may take to be queued. The record is durable by then, so the
+	// answer does not wait for it.
 	publishTimeout = 3 * time.Second
 )
 

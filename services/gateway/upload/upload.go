@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"sync"
 	"time"
 
 	"inkstream.dev/pkg/blob"
@@ -110,10 +111,7 @@ func (in *upload) registerJob(ctx context.Context) (rec *job.Record, replayed bo
 	if err := failpoint.Hit("gateway", "record"); err != nil {
 		return nil, false, err
 	}
-	in.enqueueTask(ctx, rec)
-	if err := failpoint.Hit("gateway", "queued"); err != nil {
-		return nil, false, err
-	}
+	in.service.workers.Go(func() { in.enqueueTask(ctx, rec) })
 	in.service.log.InfoContext(ctx, "job accepted", "job", rec.ID, "bytes", rec.Size, "lane", rec.Options.Lane, "request",
 		reqctx.RequestIDFrom(ctx))
 	return rec, false, nil
@@ -197,23 +195,23 @@ func (in *upload) tryCreateRecord(ctx context.Context, rec *job.Record) error {
 	return err
 }
 
-// enqueueTask publishes the job's task. The record is durable, so what does not get through is published by the
-// reconciler. A goroutine publishes the event for the audit trail at the same time:
-// ingest publishes the event once more before anything else happens to the job, so that a crash here loses nothing.
+// enqueueTask publishes the job's task, and at the same time the event for the audit trail. The answer to the client does
+// not wait for it, because the record is durable: what does not get through, the reconciler publishes, and ingest
+// publishes the event once more before anything else happens to the job. So a crash here loses nothing.
 func (in *upload) enqueueTask(ctx context.Context, rec *job.Record) {
-	in.service.workers.Go(func() {
-		told, cancel := context.WithTimeout(ctx, publishTimeout)
-		defer cancel()
-		if err := in.service.deps.JobService().PublishFirstEvent(told, rec); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		if err := in.service.deps.JobService().PublishFirstEvent(ctx, rec); err != nil {
 			in.service.log.DebugContext(ctx, "event of an upload; ingest will tell it", "job", rec.ID, "error", err)
 		}
 	})
-	queued, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
-	if err := in.service.deps.JobService().EnqueueJob(queued, rec); err != nil {
+	if err := in.service.deps.JobService().EnqueueJob(ctx, rec); err != nil {
 		in.service.log.WarnContext(ctx, "job accepted, but not queued yet; the reconciler will queue it", "job", rec.ID,
 			"code", fault.CodeOf(err), "error", err)
 	}
+	telling.Wait()
 }
 
 // DiscardTimeout bounds the removal of an upload that came to nothing.
