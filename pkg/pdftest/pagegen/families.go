@@ -21,6 +21,8 @@ type Family struct {
 	compose func(c *composer)
 	// composeLaTeX writes the LaTeX of one that LuaLaTeX sets.
 	composeLaTeX func(c *latexComposer)
+	// composeODT writes the OpenDocument text of one that LibreOffice sets.
+	composeODT func(c *odtComposer)
 }
 
 // webFamilies are set by Chromium.
@@ -103,11 +105,14 @@ var (
 
 // Families returns all families.
 func Families() []Family {
-	out := slices.Concat(webFamilies, latexFamilies)
+	out := slices.Concat(webFamilies, latexFamilies, officeFamilies)
 	for i := range out {
 		out[i].Typesetter = Chromium
-		if out[i].composeLaTeX != nil {
+		switch {
+		case out[i].composeLaTeX != nil:
 			out[i].Typesetter = LuaLaTeX
+		case out[i].composeODT != nil:
+			out[i].Typesetter = LibreOffice
 		}
 	}
 	return out
@@ -184,7 +189,8 @@ var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up
 	"gazette": "newspaper", "classifieds": "newspaper", "column-notes": "paper", "minutes": "glossary", "index": "glossary", "menu": "directory",
 	"display-ads": "cards", "want-ads": "newspaper", "announcements": "cards", "yellow-pages": "directory", "bill": "directory",
 	"departures": "tables", "parish-register": "register", "statement": "tables", "price-list": "tables", "standings": "tables",
-	"comparison": "features", "tax-form": "form", "dictionary": "glossary", "statute": "marginalia", "condensed": "transcript"}
+	"comparison": "features", "tax-form": "form", "office-report": "report", "office-newsletter": "newspaper", "office-letter": "letter", "office-minutes": "minutes", "office-manual": "report",
+	"dictionary": "glossary", "statute": "marginalia", "condensed": "transcript"}
 
 func kinName(name string) string {
 	if group := kin[name]; group != "" {

@@ -10,10 +10,18 @@ import (
 
 // Generator makes documents. Its zero value is ready; Close ends what it has started. It is not safe for concurrent use:
 // several generators are, and one a core is as fast as it gets.
-type Generator struct{ browser *browser }
+type Generator struct {
+	browser *browser
+	// officeProfile is the folder that LibreOffice keeps its settings in, empty before the first document.
+	officeProfile string
+}
 
-// Close ends the browser.
+// Close ends the browser, and removes what LibreOffice has kept.
 func (g *Generator) Close() {
+	if g.officeProfile != "" {
+		os.RemoveAll(g.officeProfile)
+		g.officeProfile = ""
+	}
 	if g.browser != nil {
 		g.browser.close()
 		g.browser = nil
@@ -41,6 +49,9 @@ func (g *Generator) Make(ctx context.Context, family Family, seed uint64) (*Made
 		truth.Pages, truth.Blocks = found.Pages, found.Blocks
 		return &Made{PDF: pdf, Truth: truth}, nil
 	}
+	if family.composeODT != nil {
+		return g.makeOffice(ctx, family, truth)
+	}
 	if g.browser == nil {
 		var err error
 		if g.browser, err = startBrowser(ctx); err != nil {
@@ -52,6 +63,22 @@ func (g *Generator) Make(ctx context.Context, family Family, seed uint64) (*Made
 	pdf, found, err := g.browser.printDocument(c.html())
 	if err != nil {
 		g.Close() // the next document starts another
+		return nil, fmt.Errorf("%s: %w", truth.Name, err)
+	}
+	truth.Pages, truth.Blocks = found.Pages, found.Blocks
+	return &Made{PDF: pdf, Truth: truth}, nil
+}
+
+func (g *Generator) makeOffice(ctx context.Context, family Family, truth *Document) (made *Made, err error) {
+	if g.officeProfile == "" {
+		if g.officeProfile, err = os.MkdirTemp("", "pagegen-profile-*"); err != nil {
+			return nil, err
+		}
+	}
+	c := newODTComposer(truth.Seed, family.Name, truth.Language)
+	family.composeODT(c)
+	pdf, found, err := typesetOffice(ctx, g.officeProfile, c)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", truth.Name, err)
 	}
 	truth.Pages, truth.Blocks = found.Pages, found.Blocks

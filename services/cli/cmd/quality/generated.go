@@ -53,7 +53,7 @@ func scoreGenerated(ctx context.Context, b *qualityRun) (section, error) {
 	if b.seed != 0 {
 		seeds = []uint64{fresh} // one seed is asked for
 	}
-	sec := section{method: "Documents that pkg/pdftest/pagegen generates from seeds and Chromium or LuaLaTeX sets, all families in turn, with known blocks, order, tables " +
+	sec := section{method: "Documents that pkg/pdftest/pagegen generates from seeds and Chromium, LuaLaTeX or LibreOffice sets, all families in turn, with known blocks, order, tables " +
 		"and headings. Whole paragraphs: the share of the five-word runs of all blocks of text that stand unbroken in text.txt. Order: the share of " +
 		"neighbouring blocks of one flow that come in order. Whole and in order: documents with 0.95 of the runs and all neighbours in order. " +
 		"Tables: a document has the right number if the tables that were found are as many as those of the truth, those aside that may be read either way; " +

@@ -14,7 +14,7 @@ import (
 // summarise returns the rows of the summary: each target, met or not, for each typesetter and for scans.
 func (s *generatedSet) summarise() []summaryFigure {
 	var out []summaryFigure
-	for _, typesetter := range []string{pagegen.Chromium, pagegen.LuaLaTeX} {
+	for _, typesetter := range []string{pagegen.Chromium, pagegen.LuaLaTeX, pagegen.LibreOffice} {
 		if all, byFamily := s.sumFigures(false, typesetter); all["Inkstream"].documents > 0 {
 			out = append(out, summariseDigital(s.label+", "+typesetter, all, byFamily)...)
 		}
