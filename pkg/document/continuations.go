@@ -47,6 +47,7 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 			}
 			if open != nil && kind == layout.Paragraph {
 				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] || areHeads(open.block, b) // column
+				inNext = inNext || open.block.widensBelow(b)
 				if (inNext || floats+notes > 0) && isContinuation(open.block, b) || inNext && habits.goesOn(open.block, b, floats > 0) {
 					open.plan.continued = true
 				}
@@ -115,6 +116,14 @@ func areHeads(a, b *BlockEvidence) bool {
 	const slack, share = 1, 0.05 // points, of the width
 	width, other := a.Box[2]-a.Box[0], b.Box[2]-b.Box[0]
 	return a.isLeftOf(b) && absFloat(a.Box[1]-b.Box[1]) < slack && absFloat(width-other) < share*width && a.Flags&(FlagNumber|FlagUnspaced) == 0
+}
+
+// widensBelow reports whether a block stands right below another and shares an edge with it, but is wider: text that ran around
+// something runs on below that.
+func (a *BlockEvidence) widensBelow(b *BlockEvidence) bool {
+	const line, slack, wider, fewest = 8, 2, 36, 3 // points, and lines
+	return a.Lines >= fewest && a.Flags&FlagFull != 0 && absFloat(b.Box[1]-a.Box[3]) < line && b.Box[2]-b.Box[0] > a.Box[2]-a.Box[0]+wider &&
+		(absFloat(b.Box[0]-a.Box[0]) < slack || absFloat(b.Box[2]-a.Box[2]) < slack)
 }
 
 // isContinuation reports whether a paragraph goes on in another: it ends in the middle of a sentence, the other

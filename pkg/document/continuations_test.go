@@ -62,6 +62,31 @@ func TestParagraphsGoOnBeside(t *testing.T) {
 	}
 }
 
+// TestParagraphsGoOnWider joins the lines beside what text runs around with those below it, which are wider.
+func TestParagraphsGoOnWider(t *testing.T) {
+	t.Parallel()
+	const narrow, wide = "the harbour was closed for", "the harbour was closed for the whole of winter, as the stones"
+	for _, tt := range []struct {
+		name   string
+		beside []string
+		x      float32
+		below  string
+		want   bool
+	}{
+		{"around a box", []string{"The mole of the north and", narrow, narrow}, 72, wide, true},
+		{"two lines", []string{"The mole of the north and", narrow}, 72, wide, false},
+		{"no wider", []string{"The mole of the north and", narrow, narrow}, 72, narrow, false},
+		{"another edge", []string{"The mole of the north and", narrow, narrow}, 40, wide, false},
+	} {
+		beside := text(layout.Paragraph, 72, 72, 10, 1, tt.beside...)
+		below := text(layout.Paragraph, tt.x, beside.GetBbox()[3]+2, 10, 1, tt.below, "were moved.")
+		planned(t, nil, page(1, beside, below))
+		if got := beside.GetContinued(); got != tt.want {
+			t.Errorf("%s: goes on: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestRunningHeadInASentence takes a line with the page's number for a running head where a paragraph goes on below it in the
 // middle of a sentence, though no other page has such a line.
 func TestRunningHeadInASentence(t *testing.T) {

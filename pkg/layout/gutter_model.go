@@ -52,7 +52,8 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 		beginWithAmounts(right, left, j.em) || areEndsOfRows(left, right, j.em) {
 		return false // the rest of a table
 	}
-	if j.isWithinFramedRows(left, right, gap) || countAcross(left, right, j.em) || j.areCellsBetweenRules(left, right, gap) {
+	if j.isWithinFramedRows(left, right, gap) || countAcross(left, right, j.em) || j.areCellsBetweenRules(left, right, gap) ||
+		j.areRowsBelowHead(left, right) {
 		return false
 	}
 	if gutters > 1 && (beginsNumberedLines(left, right) || numbersLines(left, right)) || areMarginNotes(right, left, j.em) ||

@@ -105,3 +105,60 @@ func TestCellsBetweenRules(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsBelowHead reads a table of text across whose lines are those of typographers: above and below its head, and below
+// its last row.
+func TestRowsBelowHead(t *testing.T) {
+	t.Parallel()
+	var rows []*inkstreamv1.Line
+	for i, row := range [][3]string{{"Parameter", "Default", "Meaning"}, {"delay", "2742", "How long a reader waits for an answer of"},
+		{"", "", "the house before it asks again"}, {"retries", "5", "How often it asks"}, {"limit", "1268", "The most that a reader may ask for in an"},
+		{"", "", "hour, by the clock of the house"}, {"name", "41", "What the house is called by its readers"}} {
+		for side, x := range []float64{60, 200, 260} {
+			if row[side] != "" {
+				rows = append(rows, at(x, 100+14*float64(i), 10, row[side]))
+			}
+		}
+	}
+	lines := across(58, 480, 96, 113, 200)
+	page := ruledPage(lines, rows)
+	ArrangePage(page)
+	if len(page.GetBlocks()) != 1 || page.GetBlocks()[0].GetTable().GetColumns() != 3 || page.GetBlocks()[0].GetTable().GetRows() != 5 {
+		t.Errorf("with its lines the table reads %q", allText(page))
+	}
+	j := gutterJudge{em: 10, rulings: collectRulings(lines, 0)}
+	sides := [2][]sideLine{}
+	for _, r := range rows[3:] {
+		side := 0
+		if r.GetWords()[0].GetBbox()[0] > 70 {
+			side = 1
+		}
+		sides[side] = append(sides[side], buildSide([]segment{newSegment(r.GetWords(), 0)}, 10)...)
+	}
+	for _, tt := range []struct {
+		lines []*inkstreamv1.Ruling
+		want  bool
+	}{{lines, true}, {lines[1:], false}, {across(58, 480, 96, 113, 300), false}, {append(across(58, 480, 113, 200), across(58, 300, 96)...), false}} {
+		j.rulings = collectRulings(tt.lines, 0)
+		if got := j.areRowsBelowHead(sides[0], sides[1]); got != tt.want {
+			t.Errorf("lines %v: got %t, want %t", tt.lines, got, tt.want)
+		}
+	}
+}
+
+// TestNoteBelowTable leaves a footnote, whose mark stands apart from its text, out of the table above it.
+func TestNoteBelowTable(t *testing.T) {
+	t.Parallel()
+	rows := []string{"Kitchen", "Colour", "Family", "Forest", "7,757", "2,598", "Library", "9,410", "6,925", "Window", "6,881", "540"}
+	var lines []*inkstreamv1.Line
+	for i, text := range rows {
+		lines = append(lines, at(60+140*float64(i%3), 100+14*float64(i/3), 10, text))
+	}
+	lines = append(lines, at(60, 172, 9, "1"), at(74, 172, 9, "Before each movement closed the building, the natural valley was given to each merchant."))
+	page := ruledPage(across(60, 160, 164), lines)
+	ArrangePage(page)
+	blocks := page.GetBlocks()
+	if len(blocks) != 2 || blocks[0].GetTable().GetRows() != 4 || blocks[0].GetTable().GetColumns() != 3 {
+		t.Errorf("the table and its note read %q", allText(page))
+	}
+}

@@ -15,7 +15,7 @@ const maxInterruptions = 5
 // joinInterruptedParagraphs moves the rest of a paragraph right behind its beginning where others came between: notes
 // at the foot of a column, captions, figures, tables and boxes that the text runs around. Only what is printed counts:
 // the beginning ends in the middle of a sentence, the rest begins there in the same type, and no other text between
-// them does.
+// them does, but for what stands beside the beginning of a text that is wider below.
 func joinInterruptedParagraphs(blocks []*inkstreamv1.Block, st *styles) {
 	for i := 0; i+2 < len(blocks); i++ {
 		if !st.isUnfinished(blocks[i]) || len(blocks[i].GetLines()) == 1 && !reachesEdge(blocks, i) {
@@ -25,13 +25,44 @@ func joinInterruptedParagraphs(blocks []*inkstreamv1.Block, st *styles) {
 		for j < len(blocks) && j-i <= maxInterruptions && st.interrupts(blocks[j], blocks[i]) {
 			j++
 		}
-		if j == i+1 || j == len(blocks) || j-i > maxInterruptions || !st.continues(blocks[j], blocks[i]) {
+		beside := j == i+1
+		if beside {
+			for j < len(blocks) && j-i <= maxInterruptions && standsBeside(blocks[j], blocks[i]) {
+				j++
+			}
+			if j < len(blocks) && !widensBelow(blocks[i], blocks[j]) {
+				continue
+			}
+		}
+		if j == i+1 || j == len(blocks) || j-i > maxInterruptions || !st.continues(blocks[j], blocks[i], beside) {
 			continue
 		}
 		rest := blocks[j]
 		copy(blocks[i+2:j+1], blocks[i+1:j])
 		blocks[i+1] = rest
 	}
+}
+
+// standsBeside reports whether a block stands left or right of a paragraph, and no higher or lower than a line beyond it.
+func standsBeside(b, paragraph *inkstreamv1.Block) bool {
+	const line = 18 // points
+	if !isValidBox(b.GetBbox()) {
+		return false
+	}
+	box, text := rectFromBox(b.GetBbox()), rectFromBox(paragraph.GetBbox())
+	return spanDistance(box.x0, box.x1, text.x0, text.x1) > 0 && box.y0 > text.y0-line && box.y1 < text.y1+line
+}
+
+// widensBelow reports whether a block stands right below a paragraph and shares an edge with it, but is wider: text that ran
+// around something runs on below that.
+func widensBelow(paragraph, b *inkstreamv1.Block) bool {
+	const line, slack, wider, fewest = 8, 2, 36, 3 // points, and lines
+	if len(paragraph.GetLines()) < fewest || !isValidBox(b.GetBbox()) {
+		return false
+	}
+	above, below := rectFromBox(paragraph.GetBbox()), rectFromBox(b.GetBbox())
+	return math.Abs(below.y0-above.y1) < line && below.width() > above.width()+wider &&
+		(math.Abs(below.x0-above.x0) < slack || math.Abs(below.x1-above.x1) < slack)
 }
 
 // reachesEdge reports whether a block ends where the longest of those end that begin at its left edge: a line by itself is
@@ -82,13 +113,13 @@ func (s *styles) interrupts(b, paragraph *inkstreamv1.Block) bool {
 }
 
 // continues reports whether a block is the rest of an unfinished paragraph: it stands below it, or in a column to the
-// right.
-func (s *styles) continues(b, paragraph *inkstreamv1.Block) bool {
+// right. Its first word may be a name if nothing else can be its beginning.
+func (s *styles) continues(b, paragraph *inkstreamv1.Block, named bool) bool {
 	first := firstWord(b)
 	if b.GetType() != Paragraph || first == nil || !isValidBox(b.GetBbox()) || b.GetLines()[0].GetAngle() != 0 {
 		return false
 	}
-	if !startsLower(first.GetText()) || !s.areSetAlike(lastWord(paragraph), first) {
+	if !named && !startsLower(first.GetText()) || !s.areSetAlike(lastWord(paragraph), first) {
 		return false
 	}
 	from, to := rectFromBox(paragraph.GetBbox()), rectFromBox(b.GetBbox())

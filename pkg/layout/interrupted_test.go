@@ -28,6 +28,9 @@ func TestJoinInterruptedParagraphs(t *testing.T) {
 	rest := func(x, y float64, first string) *inkstreamv1.Block {
 		return block(Paragraph, x, y, 10, 1, first+" at its foot, where it", "ends with a stop.")
 	}
+	narrow := func() *inkstreamv1.Block {
+		return block(Paragraph, 50, 600, 10, 1, "a column of text that", "goes around a box on", "the right side and so")
+	}
 	box, quote := block(Table, 300, 600, 8, 2, "Length 40 m"), block(Paragraph, 50, 700, 14, 2, "Nobody knew")
 	note := block(Footnote, 50, 700, 8, 1, "1 A note.")
 	for _, tt := range []struct {
@@ -43,6 +46,10 @@ func TestJoinInterruptedParagraphs(t *testing.T) {
 		{"text in the same type between", blocks{begin(), rest(50, 700, "Other"), rest(300, 60, "stands")}, []int{0, 1, 2}},
 		{"a line between terms", blocks{block(Paragraph, 50, 600, 10, 1, "and writes the names of all"), block(Paragraph, 20, 614, 10, 2, "--escape"),
 			block(Paragraph, 50, 628, 10, 1, "writes what no letter is as signs"), block(Paragraph, 50, 660, 10, 1, "A line that is as wide as the column is, or nearly")}, []int{0, 1, 2, 3}},
+		{"text beside what it runs around", blocks{narrow(), block(Paragraph, 250, 600, 10, 1, "Summer", "Nobody saw it."), rest(50, 634, "stands so wide below")},
+			[]int{0, 2, 1}},
+		{"a name at the rest's beginning", blocks{narrow(), block(Paragraph, 250, 600, 10, 1, "Summer"), rest(50, 634, "Harwick is wide below")}, []int{0, 2, 1}},
+		{"no wider below", blocks{narrow(), block(Paragraph, 250, 600, 10, 1, "Summer"), rest(50, 634, "Ha")}, []int{0, 1, 2}},
 		{"text above in the same column", blocks{begin(), note, rest(50, 60, "stands")}, []int{0, 1, 2}},
 	} {
 		got := slices.Clone(tt.in)

@@ -185,6 +185,13 @@ func (l rulingsAcross) hasBetween(y0, y1, x0, x1 float64) bool {
 	return false
 }
 
+// hasLike reports whether a line is drawn between two heights that begins and ends where another does.
+func (l rulingsAcross) hasLike(line ruling, top, bottom, slack float64) bool {
+	return slices.ContainsFunc(l[l.indexAt(top):], func(r ruling) bool {
+		return r.at < bottom && math.Abs(r.from-line.from) < slack && math.Abs(r.to-line.to) < slack
+	})
+}
+
 // longestBetween returns the longest line between two heights; one of no length if there is none.
 func (l rulingsAcross) longestBetween(top, bottom float64) (longest ruling) {
 	for _, r := range l[l.indexAt(top):] {

@@ -3,6 +3,7 @@ package layout
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -37,7 +38,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 		if cur.several && prev.several {
 			limit = 3.5
 		}
-		if gap > limit*r.em || isNumberedHeading(rows[i], cur) || r.isTextBelowRule(prev, cur, x0, x1) ||
+		if gap > limit*r.em || isNumberedHeading(rows[i], cur) || r.isTextBelowRule(prev, cur, x0, x1) || r.isNoteBelow(prev, cur, x0) ||
 			(repeatsHead(rows[i:end], cur) || repeatsHeadLabel(rows[i], cur)) && r.standsApart(i, end) {
 			break
 		}
@@ -204,6 +205,20 @@ func (r *tableRuns) isTextBelowRule(row, next tableLine, x0, x1 float64) bool {
 	line := r.across.longestBetween(row.y1-1.5, next.y0+1.5)
 	return line.to > line.from && line.from < x0+slack*r.em && line.to > x1-slack*r.em && countRowWords(next.row) > words &&
 		next.x0 < line.from-beyond*r.em && next.x1 > line.to+beyond*r.em
+}
+
+// isNoteBelow reports whether a line that begins at the left edge, which may be short, parts a row from the next, and that is
+// a note: a mark and, set apart from it, a sentence below several cells.
+func (r *tableRuns) isNoteBelow(row, next tableLine, left float64) bool {
+	const words, mark, slack = 5, 3, 1.0 // words of a note at least, characters of a mark at most, ems
+	if len(next.cells) != 2 || len(row.cells) < 2 || len(next.cells[1].words) < words {
+		return false
+	}
+	if line := r.across.longestBetween(row.y1, next.y0); line.to == line.from || math.Abs(line.from-left) > slack*r.em {
+		return false
+	}
+	text, first := next.cells[1], segmentsText(next.cells[:1])
+	return utf8.RuneCountInString(first) <= mark && text.x0 < row.cells[1].x0 && text.x1 > row.cells[1].x1
 }
 
 // splitRun returns the first part of a run that may be a table, where they are two tables, or a table and what only

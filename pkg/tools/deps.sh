@@ -16,9 +16,9 @@ packages=(
 )
 # What results are compared with, files are made with, the models of text in columns, the virus scanner, an index database, and a browser.
 tests=(chromium tesseract-ocr tesseract-ocr-jpn tesseract-ocr-jpn-vert poppler-utils poppler-data qpdf mupdf-tools clamav-daemon clickhouse-server clickhouse-common)
-# Another peer, the fonts and the second typesetter of generated pages, and the models of the languages that the corpus is in.
+# Another peer, the fonts and two more typesetters of generated pages, and the models of the languages that the corpus is in.
 quality=(ocrmypdf default-jre-headless fonts-noto-core fonts-noto-cjk fonts-texgyre fonts-lato fonts-ebgaramond fonts-linuxlibertine lmodern
-  texlive-latex-base texlive-luatex)
+  texlive-latex-base texlive-luatex libreoffice-writer-nogui hyphen-en-us hyphen-de hyphen-fr)
 # What the peer of the benchmarks is made of.
 bench=(redis-server python3-celery python3-fastapi python3-uvicorn python3-redis python3-pdfminer python3-tesserocr python3-pil)
 for language in ara chi-sim deu ell fra heb hin ita kor pol rus spa tha ukr vie; do

@@ -235,7 +235,7 @@ func composeOfficeResume(c *odtComposer) {
 		position, kind = fmt.Sprintf("%.0fpt", right), "right"
 	}
 	dated := c.addStyle("paragraph", fmt.Sprintf(`<style:paragraph-properties><style:tab-stops><style:tab-stop style:position="%s" style:type="%s"/></style:tab-stops>`+
-		`</style:paragraph-properties><style:text-properties fo:font-weight="bold"/>`, position, kind))
+		`</style:paragraph-properties><style:text-properties fo:font-style="italic"/>`, position, kind))
 	for _, part := range []string{"Experience", "Education", "Publications"}[:c.count(2, 3)] {
 		c.heading(1, part)
 		for range c.count(2, 4) {
@@ -265,6 +265,8 @@ type odtTable struct {
 	border  [3]string
 	marks   [2]string
 	rows    []string
+	// rowStyle is that of rows, which break over no pages.
+	rowStyle string
 }
 
 // beginTable writes a table's head; widths are in proportion.
@@ -274,7 +276,7 @@ func (c *odtComposer) beginTable(ruling Ruling, head []string, widths []int, num
 	}
 	t := &odtTable{odtComposer: c, table: &Table{Ruling: ruling, HeaderRows: 1, Columns: len(head)}, numbers: numbers}
 	t.marks[0], t.marks[1] = c.begin(KindTable, 0, "")
-	t.at = len(c.blocks) - 1
+	t.at, t.rowStyle = len(c.blocks)-1, c.addStyle("table-row", `<style:table-row-properties fo:keep-together="always"/>`)
 	line := `0.6pt solid #333333`
 	borders := map[Ruling][3]string{Ruled: {`fo:border="` + line + `"`, `fo:border="` + line + `"`, `fo:border="` + line + `"`},
 		HalfRuled: {`fo:border-top="1pt solid #000000" fo:border-bottom="` + line + `"`, "", `fo:border-bottom="1pt solid #000000"`}}[ruling]
@@ -311,6 +313,9 @@ func (t *odtTable) row(cells []string) {
 			style = "Number"
 		}
 		mark := ""
+		if column == 0 {
+			mark = fmt.Sprintf(`<text:bookmark text:name="b%d-%d"/>`, t.at+1, t.table.Rows)
+		}
 		if t.table.Rows == 0 && column == 0 {
 			mark = t.marks[0]
 		}
@@ -337,7 +342,7 @@ func (t *odtTable) end() {
 			at := strings.LastIndex(row, "</text:p>")
 			row = row[:at] + t.marks[1] + row[at:]
 		}
-		row = `<table:table-row>` + strings.ReplaceAll(row, "BORDER", border) + `</table:table-row>`
+		row = `<table:table-row table:style-name="` + t.rowStyle + `">` + strings.ReplaceAll(row, "BORDER", border) + `</table:table-row>`
 		if i == 0 {
 			row = `<table:table-header-rows>` + row + `</table:table-header-rows>`
 		}

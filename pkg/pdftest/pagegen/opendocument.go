@@ -220,6 +220,38 @@ func typesetOffice(ctx context.Context, profile string, c *odtComposer) ([]byte,
 	return pdf, found, err
 }
 
+// partTable returns a block, or the tables of each page that a table breaks over: LibreOffice repeats its head on each.
+func (b Block) partTable(marks map[string]Part, number int) []Block {
+	if b.Table == nil {
+		return []Block{b}
+	}
+	pageOf := func(row int) int { return marks[fmt.Sprintf("b%d-%d", number, row)].Page }
+	var out []Block
+	for start := 1; start < b.Table.Rows; {
+		end := start + 1
+		for end < b.Table.Rows && pageOf(end) == pageOf(start) {
+			end++
+		}
+		part := *b.Table
+		part.Rows, part.Cells = 1+end-start, nil
+		var words []string
+		for _, cell := range b.Table.Cells {
+			if cell.Row >= 1 && (cell.Row < start || cell.Row >= end) {
+				continue
+			}
+			if cell.Row > 0 {
+				cell.Row -= start - 1
+			}
+			part.Cells, words = append(part.Cells, cell), append(words, cell.Text)
+		}
+		out = append(out, Block{Kind: b.Kind, Flow: b.Flow, Text: strings.Join(words, " "), Table: &part,
+			Parts: []Part{marks[fmt.Sprintf("b%d-%d", number, start)]}})
+		start = end
+	}
+	out[0].Parts[0].Box = out[0].Parts[0].Box.union(b.Parts[0].Box)
+	return out
+}
+
 // readDestinations reads what pdfinfo lists: the points of the marks, from the top left, and their pages.
 func (c *odtComposer) readDestinations(list string) map[string]Part {
 	marks := map[string]Part{}
@@ -228,7 +260,7 @@ func (c *odtComposer) readDestinations(list string) map[string]Part {
 		var x, y float64
 		if n, _ := fmt.Sscanf(line, "%d [ XYZ %f %f", &page, &x, &y); n == 3 { // the first line is a head
 			_, name, _ := strings.Cut(line, `"`)
-			marks[strings.TrimRight(name, "\"\n")] = Part{Page: page, Box: Rect{x, c.pageHeight - y, x, c.pageHeight - y + c.size}}
+			marks[strings.TrimRight(name, "\"\n")] = Part{Page: page, Box: Rect{x, c.pageHeight - y, x + 1, c.pageHeight - y + c.size}}
 		}
 	}
 	return marks
@@ -256,7 +288,7 @@ func (c *odtComposer) placeBlocks(list string, pages int) (*printed, error) {
 			}
 		}
 		c.blocks[i] = b
-		found.Blocks = append(found.Blocks, b)
+		found.Blocks = append(found.Blocks, b.partTable(marks, i+1)...)
 	}
 	width := c.pageWidth - c.marginX
 	for page := 1; page <= pages; page++ {

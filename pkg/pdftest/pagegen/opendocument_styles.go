@@ -66,7 +66,8 @@ func (c *odtComposer) paragraphStyles() string {
 			c.size*c.between(0.3, 0.6), align), fmt.Sprintf(`style:font-name="%s" fo:font-size="%.1fpt" fo:font-weight="bold" fo:color="%s"`, c.headFont, max(size, c.size), colour))
 		size /= grow
 	}
-	out.WriteString(`<style:style style:name="Bold" style:family="text"><style:text-properties fo:font-weight="bold"/></style:style>` +
+	out.WriteString(`<style:style style:name="Frame" style:family="graphic"><style:graphic-properties fo:border="none" fo:background-color="transparent"/></style:style>` +
+		`<style:style style:name="Bold" style:family="text"><style:text-properties fo:font-weight="bold"/></style:style>` +
 		`<style:style style:name="Italic" style:family="text"><style:text-properties fo:font-style="italic"/></style:style>`)
 	return out.String()
 }
@@ -130,8 +131,11 @@ func (c *odtComposer) frame(width float64, write func()) {
 	if c.happens(0.6) {
 		look += fmt.Sprintf(` fo:background-color="%s"`, c.shade)
 	}
-	style := c.addStyle("graphic", fmt.Sprintf(`<style:graphic-properties style:wrap="parallel" style:horizontal-pos="%s" style:horizontal-rel="paragraph" style:vertical-pos="top" `+
-		`style:vertical-rel="paragraph" fo:padding="5pt" fo:margin="8pt" %s/>`, side, look))
+	c.names++
+	style := fmt.Sprintf("S%d", c.names)
+	fmt.Fprintf(&c.styles, `<style:style style:name="%s" style:family="graphic" style:parent-style-name="Frame">`, style)
+	fmt.Fprintf(&c.styles, `<style:graphic-properties style:wrap="parallel" style:horizontal-pos="%s" style:horizontal-rel="paragraph" style:vertical-pos="top" `+
+		`style:vertical-rel="paragraph" fo:padding="5pt" fo:margin="8pt" %s/></style:style>`, side, look)
 	text := c.paragraph(c.count(6, 9))
 	start, end := c.begin(KindParagraph, 0, text)
 	c.names++
