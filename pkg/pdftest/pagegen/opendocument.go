@@ -182,7 +182,7 @@ func typesetOffice(ctx context.Context, profile string, c *odtComposer) ([]byte,
 	}
 	defer os.RemoveAll(dir)
 	source, file := filepath.Join(dir, "document.fodt"), filepath.Join(dir, "document.pdf")
-	if err := os.WriteFile(source, []byte(c.source()), 0o600); err != nil {
+	if err := os.WriteFile(source, []byte(odtFile{c}.source()), 0o600); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, officeTimeout)

@@ -5,8 +5,11 @@ import (
 	"strings"
 )
 
+// odtFile writes what a composer has composed as a file.
+type odtFile struct{ *odtComposer }
+
 // source returns the whole document.
-func (c *odtComposer) source() string {
+func (c odtFile) source() string {
 	var out strings.Builder
 	out.WriteString(`<?xml version="1.0" encoding="UTF-8"?><office:document office:version="1.3" office:mimetype="application/vnd.oasis.opendocument.text"`)
 	for _, name := range [][2]string{{"office", "office"}, {"style", "style"}, {"text", "text"}, {"table", "table"}, {"draw", "drawing"},
@@ -24,7 +27,7 @@ func (c *odtComposer) source() string {
 }
 
 // paragraphStyles returns the styles that all documents have.
-func (c *odtComposer) paragraphStyles() string {
+func (c odtFile) paragraphStyles() string {
 	var out strings.Builder
 	align, gap, indent := "start", c.size*c.between(0.35, 0.9), 0.0
 	if c.justify {
@@ -73,7 +76,7 @@ func (c *odtComposer) paragraphStyles() string {
 }
 
 // listStyles returns the styles of lists: each level is indented, and its marks hang before it.
-func (c *odtComposer) listStyles() string {
+func (c odtFile) listStyles() string {
 	var out strings.Builder
 	step := c.between(14, 22)
 	place := func(level int) string {
@@ -92,14 +95,14 @@ func (c *odtComposer) listStyles() string {
 	return out.String()
 }
 
-func (c *odtComposer) pageLayout() string {
+func (c odtFile) pageLayout() string {
 	return fmt.Sprintf(`<style:page-layout style:name="Page"><style:page-layout-properties fo:page-width="%.2fpt" fo:page-height="%.2fpt" fo:margin-left="%.2fpt" `+
 		`fo:margin-right="%.2fpt" fo:margin-top="%.2fpt" fo:margin-bottom="%.2fpt"/><style:header-style><style:header-footer-properties fo:margin-bottom="10pt"/>`+
 		`</style:header-style><style:footer-style><style:header-footer-properties fo:margin-top="10pt"/></style:footer-style></style:page-layout>`,
 		c.pageWidth, c.pageHeight, c.marginX, c.marginX, c.marginY, c.marginY)
 }
 
-func (c *odtComposer) masterPage() string {
+func (c odtFile) masterPage() string {
 	head := ""
 	if c.header != "" {
 		head = `<style:header><text:p text:style-name="Small">` + escapeXML(c.header) + `</text:p></style:header>`
