@@ -75,6 +75,9 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 // short lines, most with text on both sides.
 func (j *gutterJudge) areCellsBetweenRules(left, right []sideLine, gap span) bool {
 	const fewest, words, lines, filled, slack = 4, 3.0, 3.0, 0.6, 0.1 // rows; of a line; of a row; share of the rows; ems
+	if len(left) == 0 || len(right) == 0 {                            // a side may be tables alone
+		return false
+	}
 	y0, y1 := min(left[0].y0, right[0].y0), max(left[len(left)-1].y1, right[len(right)-1].y1)
 	var heights []float64
 	across := j.rulings.across

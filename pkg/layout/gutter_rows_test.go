@@ -103,6 +103,11 @@ func TestCellsBetweenRules(t *testing.T) {
 		if got := j.areCellsBetweenRules(cells[0], cells[1], gap); got != tt.want {
 			t.Errorf("%d lines across: got %t, want %t", len(tt.rulings), got, tt.want)
 		}
+		for _, side := range [][2][]sideLine{{cells[0], nil}, {nil, cells[1]}, {}} { // the other side is a table by itself
+			if j.isColumnGutter(side[0], side[1], gap, 1); j.areCellsBetweenRules(side[0], side[1], gap) {
+				t.Errorf("%d lines across: %d and %d lines are cells of one table", len(tt.rulings), len(side[0]), len(side[1]))
+			}
+		}
 	}
 }
 
