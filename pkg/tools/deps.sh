@@ -3,7 +3,7 @@
 # measured with ("deps.sh quality") or speed ("deps.sh bench"), or those of the build and of the test cluster ("deps.sh cluster") or of the drill
 # of alerts ("deps.sh alerts").
 # It asks for nothing, not even root, if none is missing. For Debian 12 and what descends from it. Then it has pdfium.sh make what PDFium is linked
-# from, if that is missing; "deps.sh cluster" does not.
+# from, and models.sh fetch larger models of Tesseract, if they are missing; "deps.sh cluster" does not.
 set -euo pipefail
 
 packages=(
@@ -45,9 +45,13 @@ for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [[ $status == installed ]] || missing+=("$package")
 done
-make_pdfium() { [[ $1 == cluster ]] || "$(dirname "$0")/pdfium.sh"; }
+make_rest() {
+  [[ $1 == cluster ]] && return
+  "$(dirname "$0")/models.sh" "${TESSDATA_PREFIX:-/usr/share/tesseract-ocr/5/tessdata}"
+  "$(dirname "$0")/pdfium.sh"
+}
 if ! ((${#missing[@]})); then
-  make_pdfium "$1"
+  make_rest "$1"
   exit
 fi
 
@@ -73,4 +77,4 @@ if [[ ! -e $policy ]]; then
 fi
 "${as_root[@]}" apt-get update -q
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
-make_pdfium "$1"
+make_rest "$1"

@@ -31,7 +31,7 @@ func TestFadedPrintIsNoOtherSide(t *testing.T) {
 		keepsCleaned   bool
 	}{
 		"faded print": {page.withoutColumns(7, 4), page, false},
-		"other side":  {page.withoutColumns(9, 7), page.withoutColumns(7, 4), true},
+		"other side":  {page.withoutColumns(9, 6), page.withoutColumns(7, 4), true},
 	} {
 		r := reader{handle: h, img: tt.cleaned, ruled: &tt.given, below: 128, ruledBelow: 128,
 			dpi: 150, toldDPI: 150}

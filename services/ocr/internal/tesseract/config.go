@@ -39,7 +39,7 @@ func DefaultConfig() Config { return Config{MemoryLimit: 1 << 30} }
 
 // Register adds the engine's flags. Workers and Languages follow from those of the service.
 func (c *Config) Register(fs *flag.FlagSet) {
-	fs.StringVar(&c.DataPath, "tesseract.data", c.DataPath, "`folder` of Tesseract's models; found by itself if empty")
+	fs.StringVar(&c.DataPath, "tesseract.data", c.DataPath, "`folder` of Tesseract's models, with larger ones in its "+largerFolder+"; found by itself if empty")
 	fs.Int64Var(&c.MemoryLimit, "tesseract.memory-limit", c.MemoryLimit,
 		"resident `bytes` of a Tesseract child; beyond it the child is killed")
 }

@@ -3,14 +3,15 @@ package tesseract
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"testing"
 
 	"inkstream.dev/pkg/pdftest"
 )
 
-// TestForwardIsTesseracts reads printed lines with every model that is installed, and scans with the English one, and
-// has Tesseract compute each layer once more: not a bit may differ. It runs before the tests that run beside each
+// TestForwardIsTesseracts reads printed lines with every model that is installed, the larger ones by themselves, and
+// scans with the English ones, and has Tesseract compute each layer once more: not a bit may differ. It runs before the tests that run beside each
 // other, as all handles are concerned. With INKSTREAM_ALL_SCANS in the environment it reads every scan of the corpus,
 // which takes minutes.
 func TestForwardIsTesseracts(t *testing.T) {
@@ -23,6 +24,11 @@ func TestForwardIsTesseracts(t *testing.T) {
 	languages, err := listLanguages(DefaultDataPath())
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, language := range languages {
+		if larger := path.Join(largerFolder, language); hasModel(DefaultDataPath(), larger) {
+			languages = append(languages, larger)
+		}
 	}
 	for _, language := range languages {
 		checkForward(t, language, func(h *Handle) error { return recogniseAlone(h, page, 150) })

@@ -43,11 +43,12 @@ type Handle struct {
 	api *C.TessBaseAPI
 }
 
-// OpenHandle loads the models of the languages, joined by plus signs, from the folder datapath.
+// OpenHandle loads the models of the languages, joined by plus signs, from the folder datapath, and the larger ones of
+// them that are there.
 func OpenHandle(datapath, languages string) (*Handle, error) {
 	replaceForward()
 	api := C.TessBaseAPICreate()
-	path, langs := C.CString(datapath), C.CString(languages)
+	path, langs := C.CString(datapath), C.CString(withLargerModels(datapath, languages))
 	defer C.free(unsafe.Pointer(path))
 	defer C.free(unsafe.Pointer(langs))
 	names := make([]*C.char, 0, len(fixedVariables))
