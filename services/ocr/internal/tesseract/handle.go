@@ -7,6 +7,7 @@ package tesseract
 #cgo tesseract_shared LDFLAGS: -Wl,--as-needed
 #include <stdlib.h>
 #include <tesseract/capi.h>
+#include "image.h"
 
 static void look_for_light_text(TessBaseAPI *api, int look) {
 	TessBaseAPISetVariable(api, "tessedit_do_invert", look ? "1" : "0");
@@ -91,6 +92,17 @@ func (h *Handle) SetImage(img greyImage, dpi int, as segmentation) {
 	C.TessBaseAPISetImage(h.api, (*C.uchar)(unsafe.SliceData(img.pix)), C.int(img.width), C.int(img.height), 1,
 		C.int(img.width))
 	C.TessBaseAPISetSourceResolution(h.api, C.int(min(max(dpi, minCredibleDPI), maxCredibleDPI)))
+}
+
+// BlurLines has the lines that are found on the image which was set read from a copy of it, smoothed with a Gaussian of
+// a deviation in pixels.
+func (h *Handle) BlurLines(img greyImage, deviation float64) error {
+	blurred := C.ink_blurred((*C.uchar)(unsafe.SliceData(img.pix)), C.int(img.width), C.int(img.height), C.float(deviation))
+	if blurred == nil {
+		return errNoMemory
+	}
+	C.TessBaseAPISetInputImage(h.api, blurred) // takes it over
+	return nil
 }
 
 // JoinWords has the handle tell the blanks of a text from the seams between what it calls words. The models of

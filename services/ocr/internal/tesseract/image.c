@@ -293,6 +293,14 @@ unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, s
 	return to_bytes(pix, out_width, out_height);
 }
 
+PIX *ink_blurred(const unsigned char *pixels, int width, int height, float deviation) {
+	PIX *pix = from_bytes(pixels, width, height);
+	if (pix != NULL) {
+		replace(&pix, blur(pix, deviation));
+	}
+	return pix;
+}
+
 int ink_skew(const unsigned char *pixels, int width, int height, int below, int dpi, float *angle, float *sureness) {
 	*angle = *sureness = 0;
 	PIX *ink = binary(pixels, width, height, below);

@@ -19,6 +19,9 @@ void ink_quiet(void);
 // ink_prepare returns the image after the steps, which the caller frees; NULL without memory.
 unsigned char *ink_prepare(const unsigned char *pixels, int width, int height, struct ink_steps steps, int *out_width, int *out_height);
 
+// ink_blurred returns the image smoothed with a Gaussian of a deviation in pixels, for Tesseract, which frees it; NULL without memory.
+struct Pix *ink_blurred(const unsigned char *pixels, int width, int height, float deviation);
+
 // ink_skew finds the angle in degrees clockwise by which an image must be turned for its lines to run along the rows, and how sure that is
 // (Leptonica asks for 3). It returns not 0 where it found none.
 int ink_skew(const unsigned char *pixels, int width, int height, int below, int dpi, float *angle, float *sureness);

@@ -77,6 +77,7 @@ type reader struct {
 	found    int   // how many such areas there are, the dots included
 	leaders  []leader
 	enlarged bool    // the image is larger than the one that was given
+	xHeight  float64 // the height of small letters of the enlarged image, in pixels
 	toldDPI  float64 // the resolution that Tesseract is told of
 	options  options
 	bend     *bend // how the lines of the image were bent, before they were straightened
@@ -393,6 +394,11 @@ func (r *reader) readImage(img greyImage, s imageSteps, as segmentation) (readin
 	}
 	r.handle.SetImage(ready, int(r.toldDPI*scale+0.5), as)
 	defer r.handle.ClearImage()
+	if r.enlarged {
+		if err := r.handle.BlurLines(ready, enlargedBlur*r.xHeight*scale); err != nil {
+			return reading{}, err
+		}
+	}
 	if err := r.handle.RecogniseImage(); err != nil {
 		return reading{}, err
 	}

@@ -20,6 +20,10 @@ const (
 	// ordinaryXHeight is that of ordinary text at ordinaryDPI.
 	ordinaryXHeight, ordinaryDPI = 20, 300
 	maxEnlargement               = 3
+	// enlargedBlur is the deviation of the Gaussian with which lines are smoothed that are read enlarged, in heights of small
+	// letters. What scales a line to the size that the recogniser reads sharpens it as well, and of the few pixels of a full
+	// stop that makes a comma: see doc.go.
+	enlargedBlur = 1.0 / 16
 	// maxEnlargedPixels bounds the image that is made, and with it the time.
 	maxEnlargedPixels = 24 << 20
 	// ordinaryCapital is the height of capitals and figures of ordinary text at ordinaryDPI.
@@ -69,7 +73,7 @@ func enlarge(r *reader, height float64) error {
 	for i, l := range r.leaders {
 		r.leaders[i] = leader{l.first.scaledBy(scale), l.last.scaledBy(scale)}
 	}
-	r.enlarged = true
+	r.enlarged, r.xHeight = true, height*scale
 	r.dpi *= float32(scale)
 	r.toldDPI = ordinaryDPI * height * scale / ordinaryXHeight
 	return nil

@@ -3,6 +3,9 @@ package tesseract
 import (
 	"bytes"
 	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+	"inkstream.dev/pkg/pdftest/score"
 )
 
 // TestLettersThatTouchAreHigher tells the height of small letters of pieces of words, which are as high as their
@@ -107,5 +110,30 @@ func TestCoarseScanLosesNoDots(t *testing.T) {
 				t.Errorf("%s: the leader is at %v, want it from %d, %d", tt.name, at, 2*dotsFrom, 2*(row+7))
 			}
 		}
+	}
+}
+
+// TestEnlargedLinesAreSmoothed reads a page at 100 dpi enlarged, with and without smoothing its lines: without, full stops
+// are read as commas.
+func TestEnlargedLinesAreSmoothed(t *testing.T) {
+	t.Parallel()
+	h := englishHandle(t)
+	img, truth := pdftest.DrawScanPage(pdftest.ScanOptions{DPI: 100, Size: 10, Noise: 10}, 1)
+	var rates [2]float64
+	for i := range rates {
+		r, err := newReader(greyOf(img), 100, options{})
+		if err != nil || !r.enlarged {
+			t.Fatalf("enlarged: %v, %v", r != nil && r.enlarged, err)
+		}
+		r.enlarged = i == 0
+		r.switchHandle(h)
+		got, err := r.readWhole(imageSteps{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rates[i] = score.CharErrorRate(truth, blocksText(got.blocks))
+	}
+	if rates[0] > 0.0005 || rates[0] >= rates[1] {
+		t.Errorf("got a character error rate of %.5f, and %.5f without smoothing; want 0.0005 at most, and less", rates[0], rates[1])
 	}
 }
