@@ -46,9 +46,8 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 				continue
 			}
 			if open != nil && kind == layout.Paragraph {
-				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] || areHeads(open.block, b) // column
-				inNext = inNext || open.block.widensBelow(b)
-				if (inNext || floats+notes > 0) && isContinuation(open.block, b) || inNext && habits.goesOn(open.block, b, floats > 0) {
+				inNext := open.page != e.Number || b.Box[1] < open.block.Box[1] || areHeads(open.block, b) || open.block.widensBelow(b) // column
+				if (inNext || floats+notes > 0 && isInColumnOf(open.block, b)) && isContinuation(open.block, b) || inNext && habits.goesOn(open.block, b, floats > 0) {
 					open.plan.continued = true
 				}
 			}
@@ -109,6 +108,10 @@ func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
 	}
 	return h.indented && !afterFloats && b.Flags&FlagSign == 0
 }
+
+// isInColumnOf reports whether two blocks of a page have a part of the page's width in common, as the parts of a paragraph
+// above and below a figure have.
+func isInColumnOf(a, b *BlockEvidence) bool { return a.Box[0] < b.Box[2] && b.Box[0] < a.Box[2] }
 
 // areHeads reports whether two blocks of text stand side by side at the heads of columns, which begin at one height and are
 // as wide as each other. Columns of entries, which end with numbers, and those that go on at the left have them too.

@@ -105,3 +105,17 @@ func TestRunningHeadInASentence(t *testing.T) {
 		}
 	}
 }
+
+// TestParagraphsGoOnBelow joins a paragraph with its rest past a table where both stand in one column, and no address with
+// what stands in another.
+func TestParagraphsGoOnBelow(t *testing.T) {
+	t.Parallel()
+	for x, want := range map[float32]bool{72: true, 330: false} {
+		p := page(1, text(layout.Paragraph, x, 72, 10, 1, "The mole of the north", "and all of the stone in"), &inkstreamv1.Block{Type: layout.Table,
+			Bbox: []float32{72, 110, 500, 180}, Lines: text(layout.Paragraph, 72, 110, 10, 1, "Stone").Lines}, text(layout.Paragraph, 72, 200, 10, 1, "bridge over the stream."))
+		planned(t, nil, p)
+		if got := p.GetBlocks()[0].GetContinued(); got != want {
+			t.Errorf("at %.0f: goes on: %t, want %t", x, got, want)
+		}
+	}
+}

@@ -160,8 +160,17 @@ func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 	if i := m.findRule(slabs, x0, x1); i > 0 {
 		return append(m.mergePageBands(slabs[:i]), m.mergePageBands(slabs[i:])...)
 	}
-	start := 0
-	for i, slab := range slabs {
+	start, ruled := 0, ruledBands{m.em, m.across}
+	for i := 0; i < len(slabs); i++ {
+		slab := slabs[i]
+		if n := ruled.countTable(slabs, i); n > 0 {
+			if i > start {
+				out = append(out, m.mergeBands(slabs[start:i])...)
+			}
+			out = append(out, joinBands(slabs[i:i+n], nil))
+			start, i = i+n, i+n-1
+			continue
+		}
 		if !(i == 0 && m.isRunningHead(slab, slabs[1:], x0, x1)) && !areColumnNumbers(slab, i) &&
 			!(i+1 < len(slabs) && m.isBetweenRules(slabs[max(0, i-1)], slab, slabs[i+1], x0, x1)) && !m.isCentredInGutter(slabs, i, x0, x1) {
 			continue

@@ -42,7 +42,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 			(repeatsHead(rows[i:end], cur) || repeatsHeadLabel(rows[i], cur)) && r.standsApart(i, end) {
 			break
 		}
-		if cur.several {
+		if cur.several || r.partColumns(rows[last-1], &rows[end]) {
 			x0, x1 = min(x0, cur.x0), max(x1, cur.x1)
 			last, singles, wide = end+1, 0, 0
 			continue
@@ -51,7 +51,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 			r.isListHeading(i, end) || r.isBelowLastRule(prev, cur, x0, x1) || r.isItemBelow(rows[i], cur) {
 			break
 		}
-		if singles++; isProseRow(cur, x0, x1) || cur.x1 > x1+4*r.em {
+		if singles++; (isProseRow(cur, x0, x1) || cur.x1 > x1+4*r.em) && !r.continuesCell(rows[last-1], cur) {
 			wide++
 		}
 		if wide > 0 && singles > 1 { // lines of a paragraph
@@ -143,11 +143,34 @@ func (r *tableRuns) extendTail(end int, x0, x1 float64) int {
 		if rows[k].several || rows[k].y0-rows[k-1].y1 > 0.8*r.em || r.across.hasBetween(rows[k-1].y1, rows[k].y0, x0, x1) {
 			break
 		}
-		if r.across.hasBetween(rows[k].y1-1, rows[k].y1+1.5*r.em, x0, x1) {
+		bottom := rows[k].y1 + 1.5*r.em
+		if k+1 < len(rows) {
+			bottom = min(bottom, max(rows[k].y1, rows[k+1].y0))
+		}
+		if r.across.hasBetween(rows[k].y1-1, bottom, x0, x1) {
 			return k + 1
 		}
 	}
 	return end
+}
+
+// partColumns parts a row of one piece, such as a total, where only a blank stands between its text and a figure: this
+// ends where the last cell of the row above does, and the text where the cell before that ends, or further left.
+func (r *tableRuns) partColumns(above tableLine, row *tableLine) bool {
+	const slack = 0.3 // ems
+	n := len(above.cells)
+	if len(row.cells) != 1 || n < 2 || len(row.cells[0].words) < 2 {
+		return false
+	}
+	s := row.cells[0]
+	at := len(s.words) - 1
+	text, figure := segmentPart(s, 0, at, r.style.rotation), segmentPart(s, at, at+1, r.style.rotation)
+	if !isNumeric(segmentsText([]segment{figure})) || !isNumeric(segmentsText(above.cells[n-1:])) ||
+		math.Abs(figure.x1-above.cells[n-1].x1) > slack*r.em || text.x1 > above.cells[n-2].x1+slack*r.em {
+		return false
+	}
+	row.cells, row.several = []segment{text, figure}, true
+	return true
 }
 
 // isListHeading reports whether row k, with text in one place, is a heading in a list of names and figures that a row

@@ -1,0 +1,85 @@
+package layout
+
+import (
+	"math"
+	"slices"
+)
+
+// ruledBands finds the bands of a page that are tables with lines across.
+type ruledBands struct {
+	em     float64
+	across rulingsAcross
+}
+
+// countTable returns how many slabs from slab i on are a table that lines rule above its head, below that, and
+// at its end, all of them from one place to another: a gap between its columns is none of the columns of text above or
+// below it. It returns 0 where no such table begins.
+func (b ruledBands) countTable(slabs []pageBand, i int) int {
+	const mostHead, mostRows, cells, narrowest, before = 3, 120, 3, 12.0, 6.0 // slabs, pieces of a head's row, ems
+	top := b.ruleAbove(slabs, i)
+	if top.to-top.from < narrowest*b.em {
+		return 0
+	}
+	isSame := func(r ruling) bool { return math.Abs(r.from-top.from) < 1 && math.Abs(r.to-top.to) < 1 }
+	for _, r := range b.across[b.across.indexAt(top.at-before*b.em):] { // it is one of those between rows
+		if r.at >= top.at-1 {
+			break
+		}
+		if isSame(r) {
+			return 0
+		}
+	}
+	isWithin := func(slab pageBand) bool {
+		return !slices.ContainsFunc(slab.segments, func(s segment) bool {
+			return s.table != nil || s.x0 < top.from-b.em || s.x1 > top.to+b.em
+		})
+	}
+	head, end := 0, 0 // slabs of the head, and those up to the last line
+	for n := 1; i+n <= len(slabs) && n <= mostRows && isWithin(slabs[i+n-1]); n++ {
+		switch {
+		case !isSame(b.ruleAbove(slabs, i+n)):
+			if head == 0 && n >= mostHead || end > 0 && n-end >= mostHead {
+				return countRowsOfCells(slabs[i : i+end])
+			}
+		case head > 0:
+			end = n
+		case !slices.ContainsFunc(slabs[i:i+n], func(slab pageBand) bool { return len(slab.segments) >= cells }):
+			return 0
+		default:
+			head = n
+		}
+	}
+	return countRowsOfCells(slabs[i : i+end])
+}
+
+// countRowsOfCells returns the number of the slabs if they are rows of short texts, as cells are and lines of columns are not;
+// else 0.
+func countRowsOfCells(slabs []pageBand) int {
+	const words, small = 3.0, 0.25 // of a piece, on average; the share of pieces that begin with a small letter
+	pieces, all, lower := 0, 0, 0
+	for _, slab := range slabs {
+		for _, s := range slab.segments {
+			if pieces, all = pieces+1, all+len(s.words); startsLower(s.words[0].GetText()) {
+				lower++
+			}
+		}
+	}
+	if float64(all) > words*float64(pieces) || float64(lower) > small*float64(pieces) {
+		return 0
+	}
+	return len(slabs)
+}
+
+// ruleAbove returns the longest line between slab i and that above it; above the first and below the last, as far as a
+// line and a half.
+func (b ruledBands) ruleAbove(slabs []pageBand, i int) ruling {
+	const far, slack = 1.5, 0.3 // ems
+	top, bottom := math.Inf(-1), math.Inf(1)
+	if i > 0 {
+		top, bottom = slabs[i-1].y1-slack*b.em, slabs[i-1].y1+far*b.em
+	}
+	if i < len(slabs) {
+		top, bottom = max(top, slabs[i].y0-far*b.em), slabs[i].y0+slack*b.em
+	}
+	return b.across.longestBetween(top, bottom)
+}
