@@ -405,27 +405,49 @@ func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candi
 		found[i].title = true
 	}
 	p.Title = true
-	for at+n < len(found) && p.isByline(e, found[at+n-1], found[at+n]) {
-		found = slices.Delete(found, at+n, at+n+1)
+	title := found[at+n-1]
+	for last := title; at+n < len(found); {
+		k := p.countBylines(e, title, last, found[at+n:])
+		if k == 0 {
+			break
+		}
+		last = found[at+n+k-1]
+		found = slices.Delete(found, at+n, at+n+k)
 	}
 	return found
 }
 
-// isByline reports whether a candidate right below a title says whose or of when the work is: both are centred, on the page
-// or on one another, and it is neither bold nor numbered, in type between the body's and the title's.
-func (p *Plan) isByline(e *Evidence, title, c candidate) bool {
-	if c.page != title.page {
-		return false
+// countBylines returns how many of the candidates right below a title, or below the last line that does so, say whose or of
+// when the work is: one, or several side by side. They are centred as the title is, on the page or on one another, and
+// neither bold nor numbered, in type between the body's and the title's.
+func (p *Plan) countBylines(e *Evidence, title, last candidate, below []candidate) int {
+	if below[0].page != title.page {
+		return 0
 	}
-	above, b := &e.Blocks[title.block], &e.Blocks[c.block]
-	return c.isByTypeOnly() && p.areAdjacent(e, title, c) && (above.Flags&b.Flags&FlagCentred != 0 || b.isCentredBelow(above)) &&
-		b.Flags&(FlagBold|FlagCaps) == 0 && 6*b.Size < 5*above.Size
+	n, above := 0, &e.Blocks[title.block]
+	all := e.Blocks[below[0].block] // what stands side by side, as one
+	for _, c := range below {
+		b := &e.Blocks[c.block]
+		if c.page != title.page || n > 0 && !e.Blocks[below[n-1].block].isLeftOf(b) || !c.isByTypeOnly() ||
+			b.Flags&(FlagBold|FlagCaps) != 0 || 6*b.Size >= 5*above.Size {
+			break
+		}
+		all.Box[2] = max(all.Box[2], b.Box[2])
+		n++
+	}
+	if n == 0 || !p.areAdjacent(e, last, below[0]) {
+		return 0
+	}
+	if n == 1 && above.Flags&all.Flags&FlagCentred != 0 || (n > 1 || all.Lines == 1) && all.isCentredBelow(above) {
+		return n
+	}
+	return 0
 }
 
-// isCentredBelow reports whether a line has its middle where a block above it has, but not its edges.
+// isCentredBelow reports whether a block has its middle where one above it has, but not its edges.
 func (b *BlockEvidence) isCentredBelow(above *BlockEvidence) bool {
 	const slack = 3 // points
-	return b.Lines == 1 && absFloat(b.Box[0]+b.Box[2]-above.Box[0]-above.Box[2]) < 2*slack && 4*absFloat(b.Box[0]-above.Box[0]) > float32(b.Size)
+	return absFloat(b.Box[0]+b.Box[2]-above.Box[0]-above.Box[2]) < 2*slack && 4*absFloat(b.Box[0]-above.Box[0]) > float32(b.Size)
 }
 
 // keepFirstTitle makes headings of the titles but the first: the structure of a document may name several.

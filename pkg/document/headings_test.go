@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,10 +156,16 @@ func TestBylineBelowTitle(t *testing.T) {
 	}
 	wide := proto.CloneOf(pg) // a title that fills most of the page, and names in the middle below it
 	wide.Blocks[0].Bbox[0], wide.Blocks[0].Bbox[2] = wide.GetBlocks()[0].GetBbox()[0]-180, wide.GetBlocks()[0].GetBbox()[2]+180
-	for _, pg := range []*inkstreamv1.Page{pg, wide} {
+	several := proto.CloneOf(wide) // names side by side
+	beside := text(layout.Paragraph, 200, 90, 14, 1, "Ruth Collins")
+	beside.Bbox = []float32{400, 90, 500, 104}
+	several.Blocks[1].Bbox[0], several.Blocks[1].Bbox[2] = several.GetWidth()-500, several.GetWidth()-400
+	several.Blocks = slices.Insert(several.Blocks, 2, beside)
+	for pg, want := range map[*inkstreamv1.Page]string{pg: "title paragraph paragraph paragraph", wide: "title paragraph paragraph paragraph",
+		several: "title paragraph paragraph paragraph paragraph"} {
 		plan := planned(t, nil, pg)
 		plan.ApplyTo(pg)
-		if got, want := kinds(pg), "title paragraph paragraph paragraph"; got != want {
+		if got := kinds(pg); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

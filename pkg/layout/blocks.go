@@ -376,7 +376,7 @@ func (p *textColumn) beginsParagraph(i int) bool {
 	goesOn := p.runsOn && isFull && !prev.endsSentence // an entry hardly ends so
 	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
 		p.hangs && !goesOn && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
-		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "")
+		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "") || isShortAbove(p, i)
 }
 
 // maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as

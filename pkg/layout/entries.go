@@ -84,10 +84,10 @@ func findEntryCuts(labels, text []sideLine, em float64) []entryCut {
 		return nil
 	}
 	l, t := measureSide(labels, em), measureSide(text, em)
-	if l.words > labelWords || t.words < textWords || l.counts > 0.5 || sideWidth(labels) > wide*sideWidth(text) {
+	begins := findBeginnings(text, t.pitch*em, em)
+	if l.words > labelWords || t.words < textWords || l.counts > 0.5 && !beginAfterRoom(labels, text, begins, em) || sideWidth(labels) > wide*sideWidth(text) {
 		return nil
 	}
-	begins := findBeginnings(text, t.pitch*em, em)
 	var cuts []entryCut
 	beside, found, at := 0, 0, 0
 	for i, label := range labels {
@@ -113,6 +113,19 @@ func findEntryCuts(labels, text []sideLine, em float64) []entryCut {
 		return nil
 	}
 	return cuts
+}
+
+// beginAfterRoom reports whether each label is level with a line of text that has more room above it than others: numbers
+// that count lines are not.
+func beginAfterRoom(labels, text []sideLine, begins []beginning, em float64) bool {
+	var first []sideLine
+	for i, l := range text {
+		if begins[i] == afterRoom {
+			first = append(first, l)
+		}
+	}
+	level, _ := matchSides(labels, first, em)
+	return level == len(labels)
 }
 
 // beginning says how a line of text begins a piece of it; 0 means that it does not.
@@ -174,7 +187,7 @@ func (c *cutter) cutEntries(e entries, depth int) {
 			c.leaves, across = append(c.leaves, leaf{across}), nil
 		}
 	}
-	top := entryCut{y: math.Inf(-1)}
+	top, counted := entryCut{y: math.Inf(-1)}, e.labelsFirst && areCounters(e.labels)
 	for _, next := range append(e.cuts, entryCut{y: math.Inf(1)}) {
 		label, text := take(e.labels, top.y, next.y), take(e.text, top.y, next.y)
 		wraps := top.wraps
@@ -184,6 +197,10 @@ func (c *cutter) cutEntries(e entries, depth int) {
 			continue
 		}
 		flush()
+		if counted {
+			across = append(label, text...)
+			continue
+		}
 		if !e.labelsFirst {
 			label, text = text, label
 		}
@@ -198,6 +215,16 @@ func (c *cutter) cutEntries(e entries, depth int) {
 
 func areMarks(labels []segment) bool {
 	return !slices.ContainsFunc(labels, func(s segment) bool { return !isMark(s.words) })
+}
+
+// areCounters reports whether labels are numbers that count the texts beside them.
+func areCounters(labels []segment) bool {
+	for i, s := range labels {
+		if len(s.words) != 1 || i > 0 && !countsOn(labels[i-1].words[0].GetText(), s.words[0].GetText()) {
+			return false
+		}
+	}
+	return true
 }
 
 // isMark reports whether a label is the mark or the number of an item in a list.

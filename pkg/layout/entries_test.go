@@ -180,3 +180,61 @@ func TestGutterBelowHeadInOneLine(t *testing.T) {
 		t.Error("a gutter that one line of thirteen reaches over is taken for blanks")
 	}
 }
+
+// TestNumbersBesideTexts takes numbers that count the items of an agenda for labels of their texts, which room parts, and no
+// numbers that count lines.
+func TestNumbersBesideTexts(t *testing.T) {
+	t.Parallel()
+	for room, want := range map[float64]bool{16: true, 0: false} {
+		var numbers, text []segment
+		y := 80.0
+		for i := range 5 {
+			numbers = append(numbers, newSegment(at(40, y, 10, fmt.Sprint(i+1)).GetWords(), 0))
+			for j, line := range entryText {
+				text = append(text, newSegment(at(80, y+12*float64(j), 10, line).GetWords(), 0))
+			}
+			y += 12*float64(len(entryText)) + room
+		}
+		if _, found := findEntries(numbers, text, 10); found != want {
+			t.Errorf("room of %.0f: found entries: %t, want %t", room, found, want)
+		}
+		if !areCounters(numbers) {
+			t.Error("the numbers are no counters")
+		}
+	}
+}
+
+// TestNameAboveText begins a paragraph below a short line that names it.
+func TestNameAboveText(t *testing.T) {
+	t.Parallel()
+	page := pageOf(down(60, 80, 10, append([]string{"Bell & Lind, Leeds"}, entryText[:3]...)...))
+	ArrangePage(page)
+	if got := len(page.GetBlocks()); got != 2 {
+		t.Errorf("got %d blocks, want 2: %q", got, page.GetText())
+	}
+}
+
+// TestOrderOfService reads the parts of a service, each with what stands at the end of its line, though a line in the middle
+// below them reaches into the room between.
+func TestOrderOfService(t *testing.T) {
+	t.Parallel()
+	var labels, ends []*inkstreamv1.Line
+	var want []string
+	for i, part := range []string{"Prelude|J. S. Bach", "Call to worship|Psalm 27", "Hymn|The God of Abraham praise", "Prayer|in unison", "Lesson|Genesis 15", "Anthem|Chancel choir",
+		"Sermon|Alice Pereira", "Offertory|M. Olsen, organ"} {
+		label, end, _ := strings.Cut(part, "|")
+		y := 100 + 13*float64(i)
+		labels = append(labels, at(40, y, 10, label))
+		line := at(0, y, 10, end)
+		by := 400 - rectFromBox(line.Words[len(line.Words)-1].GetBbox()).x1
+		for _, w := range line.Words {
+			w.Bbox = []float32{w.Bbox[0] + float32(by), w.Bbox[1], w.Bbox[2] + float32(by), w.Bbox[3]}
+		}
+		ends = append(ends, line)
+		want = append(want, label, end)
+	}
+	labels = append(labels, at(40, 204, 10, "Benediction"))
+	page := pageOf(labels, []*inkstreamv1.Line{at(150, 218, 10, "All who can, please stand")}, ends)
+	ArrangePage(page)
+	followEachOther(t, page, append(want, "Benediction", "All who can, please stand")...)
+}

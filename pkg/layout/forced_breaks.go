@@ -38,6 +38,7 @@ func NewLineBreaks(page *inkstreamv1.Page) *LineBreaks {
 func (l *LineBreaks) SplitBlock(block int) (parts [][]*inkstreamv1.Line, areLines bool) {
 	lines := l.blocks[block].GetLines()
 	breaks, areLines := l.findBreaks(block, lines)
+	breaks, areLines = breakRows(lines, breaks, areLines)
 	start := 0
 	for i, forced := range breaks {
 		if forced {
@@ -53,6 +54,7 @@ type brokenLine struct {
 	x0, x1, firstWidth      float64
 	startsLower, endsInText bool // it begins with a small letter; it ends no sentence
 	hyphenated, unspaced    bool // it ends with a hyphen; its script has no blank before it
+	parted                  bool // more than the widest blank stands within it, as between a name and a number
 }
 
 // findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
@@ -150,6 +152,10 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 			x0: box.x0, x1: box.x1, firstWidth: first.width(), startsLower: startsLower(words[0].GetText()),
 			endsInText: !isSentenceEnd(lastRune(last)), hyphenated: trailingHyphenLength(last) > 0,
 		}
+		for k := 1; k < len(words); k++ {
+			gap := turn.rotateRect(rectFromBox(words[k].GetBbox())).x0 - turn.rotateRect(rectFromBox(words[k-1].GetBbox())).x1
+			shapes[i].parted = shapes[i].parted || gap > widestBlank*size
+		}
 		if i > 0 {
 			before := lines[i-1].GetWords()
 			if !NeedsSpace(before[len(before)-1].GetText(), words[0].GetText()) {
@@ -158,6 +164,35 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 		}
 	}
 	return shapes, median(sizes)
+}
+
+// widestBlank is how wide, in ems, the blanks of justified lines are at most.
+const widestBlank = 1.8
+
+// breakRows ends lines that have text in two places, as those of a list of parts and players do, where most have: each is
+// a row by itself.
+func breakRows(lines []*inkstreamv1.Line, breaks []bool, areLines bool) ([]bool, bool) {
+	if len(lines) < 2 {
+		return breaks, areLines
+	}
+	shapes, em := measureBrokenLines(lines)
+	n := 0
+	for _, s := range shapes {
+		if s.parted {
+			n++
+		}
+	}
+	if em <= 0 || n < 2 || 2*n < len(shapes) {
+		return breaks, areLines
+	}
+	if breaks == nil {
+		breaks = make([]bool, len(lines)-1)
+	}
+	for i := range breaks {
+		a, b := shapes[i], shapes[i+1]
+		breaks[i] = breaks[i] || a.parted && b.parted || (a.parted || b.parted) && !b.startsLower
+	}
+	return breaks, true
 }
 
 // areCentred reports whether lines stand in the middle between two edges, some of them off both.

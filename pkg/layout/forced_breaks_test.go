@@ -38,6 +38,18 @@ func turns(b *inkstreamv1.Block) *inkstreamv1.Block {
 	return b
 }
 
+// parted sets the last words of the lines of a block apart, all up to one place.
+func parted(b *inkstreamv1.Block, words int) *inkstreamv1.Block {
+	const end = 300
+	for _, line := range b.GetLines() {
+		by := end - line.GetWords()[len(line.GetWords())-1].GetBbox()[2]
+		for _, w := range line.GetWords()[len(line.GetWords())-words:] {
+			w.Bbox[0], w.Bbox[2] = w.Bbox[0]+by, w.Bbox[2]+by
+		}
+	}
+	return b
+}
+
 func TestLineBreaks(t *testing.T) {
 	t.Parallel()
 	full := "a line of the text below that is as long as the column is wide"
@@ -57,6 +69,8 @@ func TestLineBreaks(t *testing.T) {
 			"Hanna Osborne|116 Northam Road|Northam 43838"},
 		{"lines of a narrow column that start afresh", []*inkstreamv1.Block{brokenBlock(50, 50, "Ingram, Karla, 159", "Hollingford Road,", "Marlow 362 1891"),
 			brokenBlock(50, 90, "Jansen, Anna, 200 ", "Wexcombe Way, in 1 ", "a house of its own")}, "Ingram, Karla, 159 Hollingford Road, Marlow 362 1891"},
+		{"names and numbers at the ends of lines", []*inkstreamv1.Block{parted(brokenBlock(50, 50, "Ingram, Karla, Hollingford Road 362 1891", "Jansen, Anna, Wexcombe Way 362 5512",
+			"Abbott, Leo, 14 Mill Lane 362 0047"), 2)}, "Ingram, Karla, Hollingford Road 362 1891|Jansen, Anna, Wexcombe Way 362 5512|Abbott, Leo, 14 Mill Lane 362 0047"},
 		{"verse", []*inkstreamv1.Block{turns(brokenBlock(50, 50, "O let me hear it when I lie", "Beneath a stranger's eaves,", "And know the same forgiving sky",
 			"Is leaning on the leaves."))}, "O let me hear it when I lie|Beneath a stranger's eaves,|And know the same forgiving sky|Is leaning on the leaves."},
 		{"two lines beside nothing tell nothing", []*inkstreamv1.Block{brokenBlock(50, 50, "360 Massachusetts Avenue", "Acton")},

@@ -92,12 +92,25 @@ func (c columnSplitter) isLabelledTable(band pageBand) bool {
 func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
 	left, right, gap := parts[at-1], parts[at], gaps[at]
 	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) ||
-		c.areMarkers(left, right, false) || c.areMarkers(right, left, true) {
+		c.areMarkers(left, right, false) || c.areMarkers(right, left, true) || c.areEndsOfParts(parts[first:at], right) ||
+		at+1 < len(parts) && c.areEndsOfParts(parts[at-1:at+1], parts[at+1]) {
 		return false
 	}
 	return c.areSeparateColumns(left, right, gap, len(parts)-1) || c.areColumnsWithBlanks(parts, gaps, first, at) ||
 		c.areColumnsWithLabels(parts, gaps, first, at) || c.areContentsColumns(parts[first:at], parts[at:]) ||
 		c.areTablesSideBySide(parts[first:at], parts[at:]) || c.areRowsBesideText(parts, gaps, first, at)
+}
+
+// areEndsOfParts reports whether a part ends rows that begin in the first of several parts on its left, of which the others
+// hold but lines that stand between those rows.
+func (c columnSplitter) areEndsOfParts(parts [][]segment, right []segment) bool {
+	const most = 3 // parts
+	if len(parts) < 2 || len(parts) > most {
+		return false
+	}
+	ends := buildSide(right, c.em)
+	between, _ := matchSides(buildSide(slices.Concat(parts[1:]...), c.em), ends, c.em)
+	return between == 0 && areEndsOfRows(buildSide(parts[0], c.em), ends, c.em)
 }
 
 // areRowsBesideText reports whether a table ends or begins at the gutter left of part at, and what stands on the other

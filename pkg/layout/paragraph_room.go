@@ -217,6 +217,19 @@ func endsJustified(p *textColumn, i int) bool {
 		!endsThere(i) && !endsThere(i-2)
 }
 
+// isShortAbove reports whether the line above line i ends in its first half, and line i, which begins with a capital
+// below its beginning, fills it and goes on: a name or a date above text.
+func isShortAbove(p *textColumn, i int) bool {
+	const slack, widest, short, full = 0.3, 20.0, 0.5, 0.85 // ems, ems, shares of the width
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	width := p.right - cur.x0
+	if cur.style.bold || cur.style.size > p.em { // a heading that wraps
+		return false
+	}
+	return width > widest*p.em && math.Abs(prev.x0-cur.x0) < slack*p.em && prev.x1-prev.x0 < short*width && cur.x1-cur.x0 > full*width &&
+		!cur.startsLower && !prev.style.mono && i+1 < len(p.shapes) && math.Abs(p.shapes[i+1].x0-cur.x0) < slack*p.em && p.fillsLine(cur, p.shapes[i+1])
+}
+
 // measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those
 // at the indent go on from a line without room for their first word, and many at the edge do not. Bullets and what
 // follows them below their text tell of items, not of paragraphs.
