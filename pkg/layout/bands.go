@@ -163,7 +163,7 @@ func (m *bandMerger) mergePageBands(slabs []pageBand) []pageBand {
 	start, ruled := 0, ruledBands{m.em, m.across}
 	for i := 0; i < len(slabs); i++ {
 		slab := slabs[i]
-		if n := ruled.countTable(slabs, i); n > 0 {
+		if n := max(ruled.countTable(slabs, i), ruled.countFigureRows(slabs, i, x0, x1)); n > 0 {
 			if i > start {
 				out = append(out, m.mergeBands(slabs[start:i])...)
 			}

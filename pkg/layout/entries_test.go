@@ -225,16 +225,34 @@ func TestOrderOfService(t *testing.T) {
 		label, end, _ := strings.Cut(part, "|")
 		y := 100 + 13*float64(i)
 		labels = append(labels, at(40, y, 10, label))
-		line := at(0, y, 10, end)
-		by := 400 - rectFromBox(line.Words[len(line.Words)-1].GetBbox()).x1
-		for _, w := range line.Words {
-			w.Bbox = []float32{w.Bbox[0] + float32(by), w.Bbox[1], w.Bbox[2] + float32(by), w.Bbox[3]}
-		}
-		ends = append(ends, line)
+		ends = append(ends, endAt(400, at(0, y, 10, end)))
 		want = append(want, label, end)
 	}
 	labels = append(labels, at(40, 204, 10, "Benediction"))
 	page := pageOf(labels, []*inkstreamv1.Line{at(150, 218, 10, "All who can, please stand")}, ends)
 	ArrangePage(page)
 	followEachOther(t, page, append(want, "Benediction", "All who can, please stand")...)
+}
+
+// TestPlacesAtTheEdge takes places and years at the right edge for the ends of rows, though a name and an address stand in the
+// middle of the page above.
+func TestPlacesAtTheEdge(t *testing.T) {
+	t.Parallel()
+	left := []*inkstreamv1.Line{at(57, 99, 11, "EDUCATION")}
+	right := []*inkstreamv1.Line{at(244, 49, 20, "Yusuf Demir"), at(210, 77, 11, "yusuf@mill.example | Leeds")}
+	for i, row := range []string{"Bogazici University|Istanbul", "PhD, Computer Engineering|2012 – 2017", "Middle East University|Ankara", "BSc, Mathematics|2006 – 2010"} {
+		text, end, _ := strings.Cut(row, "|")
+		y := 122 + 15*float64(i)
+		left, right = append(left, at(57, y, 11, text)), append(right, endAt(538, at(0, y, 11, end)))
+	}
+	side := func(lines []*inkstreamv1.Line) []sideLine {
+		segments := make([]segment, len(lines))
+		for i, line := range lines {
+			segments[i] = newSegment(line.GetWords(), 0)
+		}
+		return buildSide(segments, 11)
+	}
+	if !areEndsOfRows(side(left), side(right), 11) {
+		t.Error("the places and years are no ends of rows")
+	}
 }

@@ -116,9 +116,11 @@ func (c columnSplitter) areEndsOfParts(parts [][]segment, right []segment) bool 
 // areRowsBesideText reports whether a table ends or begins at the gutter left of part at, and what stands on the other
 // side is no part of its rows. The column on the left begins at part first.
 func (c columnSplitter) areRowsBesideText(parts [][]segment, gaps []span, first, at int) bool {
+	const most = 3 // parts of sums
 	side := func(parts ...[]segment) []sideLine { return buildSide(slices.Concat(parts...), c.em) }
-	return c.haveOwnRows(side(parts[at-1]), side(parts[at]), gaps[at]) &&
-		c.haveOwnRows(side(parts[first:at]...), side(parts[at:]...), gaps[at])
+	left, right := side(parts[at-1]), side(parts[at])
+	return c.haveOwnRows(left, right, gaps[at]) && c.haveOwnRows(side(parts[first:at]...), side(parts[at:]...), gaps[at]) ||
+		at == first+1 && len(parts) <= at+most && isTextBesideSums(left, side(parts[at:]...), c.em)
 }
 
 // areMarkers reports whether segments are nothing but the markers of a list's items, each level with text on the other

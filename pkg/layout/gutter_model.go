@@ -123,10 +123,15 @@ func areMostlyFigures(lines []sideLine) bool {
 }
 
 // areEndsOfRows reports whether what stands on the right ends rows that begin on the left, as the names in a list of
-// who plays whom do: it is set flush right, begins anywhere, and each of its lines is level with one on the left. No
-// column of text is set so.
+// who plays whom do: it is set flush right, begins anywhere, and each of its lines is level with one on the left, but for
+// those above and below all of them. No column of text is set so.
 func areEndsOfRows(left, right []sideLine, em float64) bool {
 	const fewest, words, slack, flush, ragged = 4, 4.0, 0.2, 0.9, 0.5
+	if len(left) == 0 {
+		return false
+	}
+	top, bottom := left[0].y0, left[len(left)-1].y1
+	right = slices.DeleteFunc(slices.Clone(right), func(l sideLine) bool { return l.y1 < top || l.y0 > bottom })
 	if len(right) < fewest || isRightToLeft([]*inkstreamv1.Word{right[0].first, right[1].first, right[2].first}) {
 		return false
 	}

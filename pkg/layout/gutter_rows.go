@@ -3,6 +3,7 @@ package layout
 import (
 	"math"
 	"slices"
+	"unicode"
 )
 
 // haveOwnRows reports whether the lines on the two sides of a gutter stand at heights of their own, as those of a table
@@ -99,4 +100,42 @@ func standBetweenRows(lines, rows []float64, em float64) bool {
 		}
 	}
 	return alignedShare(offsets, slack*em) < level && float64(halves) < centred*float64(len(lines))
+}
+
+// isTextBesideSums reports whether running text on the left stands beside a few labels with figures on the right,
+// as notes beside the sums of an invoice do: there are more of those than pieces of text, and few are level with the
+// beginning of one, as the figures of a table's rows are with what they belong to.
+func isTextBesideSums(text, lines []sideLine, em float64) bool {
+	const fewest, most, words, few, share, begin, slack = 3, 12, 4.0, 4.0, 0.9, 0.5, 0.2 // lines; words of a line of text, and of one on the right; shares of lines; ems
+	if len(text) < fewest || len(lines) < fewest || len(lines) > most {
+		return false
+	}
+	stats := measureSide(text, em)
+	figures, ends := 0, make([]float64, len(lines))
+	for i, l := range lines {
+		ends[i] = l.x1
+		if isNumeric(l.last.GetText()) && !isAmount(l.first.GetText()) {
+			figures++
+		}
+	}
+	if stats.words < words || measureSide(lines, em).words > few || float64(figures) < share*float64(len(lines)) ||
+		alignedShare(ends, slack*em) < share {
+		return false
+	}
+	begins := findBeginnings(text, stats.pitch*em, em)
+	pieces, lower := 0, 0
+	var first []sideLine
+	for i, l := range text {
+		switch {
+		case begins[i] == 0 && unicode.IsLower(firstRune(l.first.GetText())):
+			lower++
+		case begins[i] == afterRoom:
+			pieces++
+		}
+		if begins[i] != 0 {
+			first = append(first, l)
+		}
+	}
+	level, _ := matchSides(first, lines, em)
+	return lower >= 2 && pieces < len(lines) && float64(level) <= begin*float64(len(lines))
 }

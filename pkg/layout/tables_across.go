@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -9,6 +10,74 @@ import (
 type ruledBands struct {
 	em     float64
 	across rulingsAcross
+}
+
+// countFigureRows returns how many slabs from slab i on are a table as wide as the text whose figures stand apart from what
+// they belong to: below a line of heads each has a text at the left edge and figures up to the right one. A gutter that
+// runs on from the text above, as between two addresses, is none within its rows. It returns 0 where none begins.
+func (b ruledBands) countFigureRows(slabs []pageBand, i int, x0, x1 float64) int {
+	const fewest, most, pieces, margin, labels, goOn = 3, 60, 3, 2.0, 3, 3 // rows, heads, ems, columns of text, lines of a label
+	head := sortedRow(slabs[i])
+	if len(head) < pieces || head[0].x0 > x0+margin*b.em || head[len(head)-1].x1 < x1-margin*b.em || repeatsText(head) {
+		return 0
+	}
+	for _, s := range head {
+		if isQuantity(s) {
+			return 0
+		}
+	}
+	rows, end, widest := 0, 0, 0
+	for n := 1; i+n < len(slabs) && n <= most && n-end <= goOn; n++ {
+		row := sortedRow(slabs[i+n])
+		if len(row) < pieces || math.Abs(row[0].x0-head[0].x0) > b.em || math.Abs(row[len(row)-1].x1-head[len(head)-1].x1) > 0.5*b.em {
+			if len(row) == 1 && len(row[0].words) > 0 && row[0].x1 < head[1].x0+margin*b.em { // a label that wraps
+				continue
+			}
+			break
+		}
+		figures := 0
+		for _, s := range row[1:] {
+			if isQuantity(s) {
+				figures++
+			}
+		}
+		if len(row) > len(head) || !isQuantity(row[len(row)-1]) || figures < 2 || len(row)-figures > labels {
+			break
+		}
+		rows, end, widest = rows+1, n, max(widest, len(row))
+	}
+	if rows < fewest || widest < pieces {
+		return 0
+	}
+	return end + 1
+}
+
+// sortedRow returns the pieces of a slab that is one row, from left to right; none of another.
+func sortedRow(slab pageBand) []segment {
+	const most = 24 // pieces
+	if slab.rows > 1 || len(slab.segments) > most || slices.ContainsFunc(slab.segments, func(s segment) bool { return s.table != nil }) {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(slab.segments), func(a, b segment) int { return cmp.Compare(a.x0, b.x0) })
+}
+
+// isQuantity reports whether a piece is a figure, or begins with one that a unit follows.
+func isQuantity(s segment) bool {
+	const most = 3 // words
+	return isNumeric(segmentsText([]segment{s})) || len(s.words) <= most && isAmount(s.words[0].GetText())
+}
+
+// repeatsText reports whether two pieces say the same, as the heads of tables side by side do.
+func repeatsText(row []segment) bool {
+	seen := map[string]bool{}
+	for _, s := range row {
+		text := segmentsText([]segment{s})
+		if seen[text] {
+			return true
+		}
+		seen[text] = true
+	}
+	return false
 }
 
 // countTable returns how many slabs from slab i on are a table that lines rule above its head, below that, and

@@ -85,3 +85,43 @@ func TestInvoice(t *testing.T) {
 		}
 	}
 }
+
+// endAt moves a line so that it ends at a place.
+func endAt(x float64, line *inkstreamv1.Line) *inkstreamv1.Line {
+	by := float32(x - rectFromBox(line.Words[len(line.Words)-1].GetBbox()).x1)
+	for _, w := range line.Words {
+		w.Bbox = []float32{w.Bbox[0] + by, w.Bbox[1], w.Bbox[2] + by, w.Bbox[3]}
+	}
+	return line
+}
+
+// TestInvoiceWithoutRules keeps the rows of an invoice whole below addresses side by side, and reads the notes beside its
+// sums by themselves.
+func TestInvoiceWithoutRules(t *testing.T) {
+	t.Parallel()
+	lines := append(down(50, 50, 10, "Lind & Bell", "7 Church Row", "Ripon HG4 1PT", "Ruth Hartley", "14 Mill Lane", "Wetherby LS22 6PN"), endAt(540, at(0, 50, 18, "INVOICE")))
+	for i, pair := range []string{"Date:|12 Mar 2024", "Payment:|30 days", "Due:|11 Apr 2024"} {
+		label, value, _ := strings.Cut(pair, "|")
+		y := 80 + 14*float64(i)
+		lines = append(lines, at(400, y, 10, label), endAt(540, at(0, y, 10, value)))
+	}
+	for i, row := range []string{"Item|Quantity|Rate|Amount", "Hedge cutting, front and side|4 h|£ 32.00|£ 128.00", "Removal of cuttings to the tip, with charges for two loads|2|£ 45.00|£ 90.00",
+		"Lawn seed, shade mix|5 kg|£ 11.10|£ 55.50", "Labour, lawn repair|2.5 h|£ 28.00|£ 70.00"} {
+		y := 150 + 19*float64(i)
+		cells := strings.Split(row, "|")
+		lines = append(lines, at(50, y, 10, cells[0]), endAt(430, at(0, y, 10, cells[1])), endAt(485, at(0, y, 10, cells[2])), endAt(540, at(0, y, 10, cells[3])))
+	}
+	lines = append(lines, down(50, 252, 10, "Notes", "The library van will come on Thursdays from", "September on, and readers who cannot reach it", "may ask for books to be brought home, which",
+		"the volunteers of the parish will see to.")...)
+	for i, pair := range []string{"Subtotal:|£ 343.50", "VAT (20%):|£ 68.70", "Total:|£ 412.20"} {
+		label, value, _ := strings.Cut(pair, "|")
+		y := 246 + 19*float64(i)
+		lines = append(lines, endAt(457, at(0, y, 10, label)), endAt(540, at(0, y, 10, value)))
+	}
+	p := pageOf(lines)
+	ArrangePage(p)
+	if got := tablesOf(p); len(got) == 0 || got[0].GetColumns() != 4 || got[0].GetRows() != 5 {
+		t.Errorf("got %d tables, want the first of 5 rows and 4 columns: %q", len(got), p.GetText())
+	}
+	followEachOther(t, p, "Labour, lawn repair", "Notes", "volunteers of the parish", "Subtotal:", "£ 343.50", "Total:", "£ 412.20")
+}
