@@ -25,9 +25,12 @@ type lineShape struct {
 	linked             bool       // all of it is links
 	leader             bool       // a row of dots leads to a page number
 	startsLower        bool       // it begins with a small letter
+	unspaced           bool       // its script has no blanks
 	startsBold         bool       // its first word is bold
 	endsBold           bool       // its last word is
 	firstWidth         float64    // of its first word
+	second             float64    // where its second begins
+	room               wordRoom   // between its words
 	textStart          float64    // where the text after its marker or its section's number begins
 	endsSentence       bool       // it ends as a sentence does
 	endsComma          bool       // it ends with a comma
@@ -48,8 +51,11 @@ func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
 	n, levels := 0, 0
 	first := t.rotateRect(rectFromBox(words[0].GetBbox()))
 	s := lineShape{x0: first.x0, x1: first.x1, firstWidth: first.width()}
-	for _, w := range words {
+	for i, w := range words {
 		box := t.rotateRect(rectFromBox(w.GetBbox()))
+		if i > 0 {
+			s.addGap(i, box.x0)
+		}
 		s.x0, s.x1 = min(s.x0, box.x0), max(s.x1, box.x1)
 		if n < len(bottoms) && countLetters(w.GetText()) > 1 {
 			bottoms[n], heights[n] = box.y1, box.height()
@@ -95,7 +101,8 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 	s.writtenOn = slices.ContainsFunc(words, func(w *inkstreamv1.Word) bool { return strings.Contains(w.GetText(), "_____") })
 	s.startsLower, s.speaker = startsLower(words[0].GetText()), speakerOf(words)
 	s.startsBold = st.fontStyleOf(words[0]).bold
-	if text := words[0].GetText(); unicodescript.IsUnspaced(firstRune(text)) { // a line may end behind any character
+	if text := words[0].GetText(); unicodescript.IsUnspaced(firstRune(text)) {
+		s.unspaced = true // a line may end behind any character
 		s.firstWidth /= float64(utf8.RuneCountInString(text))
 	}
 	s.endsBold = st.fontStyleOf(words[len(words)-1]).bold
@@ -376,7 +383,7 @@ func (p *textColumn) beginsParagraph(i int) bool {
 	goesOn := p.runsOn && isFull && !prev.endsSentence // an entry hardly ends so
 	return p.endsParagraph(i) || p.endsEarly(i) || p.leads && cur.startsBold && !prev.endsBold ||
 		p.hangs && !goesOn && cur.x0-p.left < maxEdgeIndent*p.em || p.isFirstLine(i) || p.isBoldLineBetween(i) ||
-		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "") || isShortAbove(p, i)
+		prev.endsSentence && (cur.writtenOn && !prev.writtenOn || p.speakers && cur.speaker != "") || isShortAbove(p, i) || beginsBelowRow(p, i)
 }
 
 // maxStep returns how far line i may stand below the line before if they belong to one block. Lines of larger type, as

@@ -54,7 +54,7 @@ type brokenLine struct {
 	x0, x1, firstWidth      float64
 	startsLower, endsInText bool // it begins with a small letter; it ends no sentence
 	hyphenated, unspaced    bool // it ends with a hyphen; its script has no blank before it
-	parted                  bool // more than the widest blank stands within it, as between a name and a number
+	parted                  bool // it has text in two places, as a name and a number
 }
 
 // findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
@@ -152,10 +152,11 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 			x0: box.x0, x1: box.x1, firstWidth: first.width(), startsLower: startsLower(words[0].GetText()),
 			endsInText: !isSentenceEnd(lastRune(last)), hyphenated: trailingHyphenLength(last) > 0,
 		}
+		var room wordRoom
 		for k := 1; k < len(words); k++ {
-			gap := turn.rotateRect(rectFromBox(words[k].GetBbox())).x0 - turn.rotateRect(rectFromBox(words[k-1].GetBbox())).x1
-			shapes[i].parted = shapes[i].parted || gap > widestBlank*size
+			room.add(turn.rotateRect(rectFromBox(words[k].GetBbox())).x0 - turn.rotateRect(rectFromBox(words[k-1].GetBbox())).x1)
 		}
+		shapes[i].parted = room.parts(size)
 		if i > 0 {
 			before := lines[i-1].GetWords()
 			if !NeedsSpace(before[len(before)-1].GetText(), words[0].GetText()) {
@@ -165,9 +166,6 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 	}
 	return shapes, median(sizes)
 }
-
-// widestBlank is how wide, in ems, the blanks of justified lines are at most.
-const widestBlank = 1.8
 
 // breakRows ends lines that have text in two places, as those of a list of parts and players do, where most have: each is
 // a row by itself.

@@ -230,6 +230,27 @@ func isShortAbove(p *textColumn, i int) bool {
 		!cur.startsLower && !prev.style.mono && i+1 < len(p.shapes) && math.Abs(p.shapes[i+1].x0-cur.x0) < slack*p.em && p.fillsLine(cur, p.shapes[i+1])
 }
 
+// beginsBelowRow reports whether a row ends above line i, or begins with it: one with text in two places, as a name and years
+// at the edge are, above running text or below a sentence, or one that ends in bold type though the first word of the line
+// has room in it.
+func beginsBelowRow(p *textColumn, i int) bool {
+	const slack, wide, room = 0.3, 0.5, 3.0 // ems, share of the width, ems
+	prev, cur := p.shapes[i-1], p.shapes[i]
+	if cur.startsLower || cur.unspaced || cur.marker != "" || cur.style.bold || cur.style.size == 0 || prev.style.mono || cur.style.size > p.em {
+		return false
+	}
+	isBelow := math.Abs(cur.x0-prev.x0) < slack*p.em || math.Abs(cur.x0-prev.second) < slack*p.em
+	parts := func(s lineShape) bool { return s.room.parts(p.em) && (s.room.gaps > 1 || !p.justified) }
+	parted, partedBelow := parts(prev), parts(cur)
+	switch {
+	case parted && !partedBelow:
+		return isBelow && cur.x1-cur.x0 > wide*(p.right-cur.x0)
+	case partedBelow && !parted:
+		return prev.endsSentence
+	}
+	return prev.endsBold && !cur.startsBold && isBelow && endWithNext(prev, cur, p.em)+room*p.em < p.right
+}
+
 // measureIndent looks whether the paragraphs of the column hang: lines begin at its left edge or at an indent, those
 // at the indent go on from a line without room for their first word, and many at the edge do not. Bullets and what
 // follows them below their text tell of items, not of paragraphs.

@@ -95,6 +95,10 @@ var webFamilies = []Family{
 	{Name: "statute", compose: composeStatute, languages: latin},
 	{Name: "hymnal", compose: composeHymnal, languages: latin},
 	{Name: "condensed", compose: composeCondensed, languages: english},
+	{Name: "curriculum", compose: composeCurriculum, languages: latin},
+	{Name: "table-across", compose: composeTableAcross, languages: latin, Tables: true},
+	{Name: "order", compose: composeOrder, languages: latin, Tables: true},
+	{Name: "agenda", compose: composeAgenda, languages: latin},
 }
 
 var (
@@ -189,8 +193,9 @@ var kin = map[string]string{"transcript-plain": "transcript", "transcript-two-up
 	"gazette": "newspaper", "classifieds": "newspaper", "column-notes": "paper", "minutes": "glossary", "index": "glossary", "menu": "directory",
 	"display-ads": "cards", "want-ads": "newspaper", "announcements": "cards", "yellow-pages": "directory", "bill": "directory",
 	"departures": "tables", "parish-register": "register", "statement": "tables", "price-list": "tables", "standings": "tables",
-	"comparison": "features", "tax-form": "form", "office-report": "report", "office-newsletter": "newspaper", "office-letter": "letter", "office-minutes": "minutes", "office-manual": "report",
-	"dictionary": "glossary", "statute": "marginalia", "condensed": "transcript"}
+	"comparison": "features", "tax-form": "form", "office-report": "report", "office-newsletter": "newspaper", "office-letter": "letter",
+	"office-minutes": "minutes", "office-manual": "report", "dictionary": "glossary", "statute": "marginalia", "condensed": "transcript",
+	"table-across": "tables", "order": "invoice", "agenda": "glossary"}
 
 func kinName(name string) string {
 	if group := kin[name]; group != "" {
