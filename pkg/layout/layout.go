@@ -20,7 +20,8 @@
 //     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go)
 //     and be stretched to the edge of their column (tables_stretched_labels.go), and whose cells have blanks below one another
 //     (tables_blanks.go),
-//     and kept where a second model says so (table_model.go). Lines that part a page into sections with rows of their own
+//     and kept where a second model says so (table_model.go); numbered items with sentences are none (tables_items.go). Those with lines across, or
+//     below a line of heads, are parted by no gutter of the text about them (tables_across.go). Lines that part a page into sections with rows of their own
 //     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
 //     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
@@ -28,7 +29,7 @@
 //     broken with the name before it goes on below (wrapped_numbers.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
 //     chance_markers.go, run_in_counters.go, labelled_counters.go), and
-//     where the room above a line (line_pitch.go), the end of the line before, or who speaks (speakers.go) tells a
+//     where the room above a line (line_pitch.go), the end of the line before, who speaks (speakers.go), or a row with text in two places (word_room.go) tells a
 //     paragraph (paragraph_room.go), or its indent (first_lines.go). Prose
 //     in a font of fixed pitch is text, and no code (typescript.go).
 //

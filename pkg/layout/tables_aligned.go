@@ -238,7 +238,7 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	joinBlankColumns(t, a.em)
 	wrappedRows{a.textSetting}.merge(t)
 	t.trimEmptyCells()
-	if !t.isPlausible() || t.isChartNoise() || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {
+	if !t.isPlausible() || t.isChartNoise() || areItems(t, a.across) || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {
 		return nil
 	}
 	t.findHeader()

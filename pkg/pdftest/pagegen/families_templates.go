@@ -90,14 +90,14 @@ func composeOrder(c *composer) {
 	c.put(`<div class="row" style="gap:24pt;margin-bottom:14pt">`)
 	for _, label := range []string{"Bill to", "Ship to"} {
 		c.flow = label
-		c.put(`<div class="grow">%s%s</div>`, c.line(KindText, choose(c.chance, "small", "bold"), label), c.block("div", KindText, "", c.address()))
+		c.put(`<div class="grow">%s%s</div>`, c.line(KindText, "small", label), c.block("div", KindText, "", c.address()))
 	}
 	c.put("</div>")
 	c.flow = "main"
 	c.put("%s", orderTable(c))
 	c.put(`<div class="row" style="gap:30pt;margin-top:%.0fpt"><div class="grow">`, c.between(4, 14))
 	c.flow = "notes"
-	c.put("%s%s</div>", c.line(KindText, "bold", "Notes"), c.proseOf("flush", c.paragraph(c.count(2, 3))))
+	c.put("%s%s</div>", c.heading(3, "Notes"), c.proseOf("flush", c.paragraph(c.count(2, 3))))
 	c.flow = "sums"
 	c.put(`<table data-k="table" data-f="sums" data-ruling="plain" data-optional style="width:%.0f%%">`, c.between(32, 42))
 	for _, label := range []string{"Subtotal", "VAT 20 %", "Shipping", "Total"}[:c.count(3, 4)] {
@@ -146,7 +146,11 @@ func composeAgenda(c *composer) {
 	c.rule(".item{display:grid;grid-template-columns:%.0fpt 1fr %.0fpt;gap:0 8pt;margin-bottom:%.0fpt} .item p{margin:0;text-indent:0}",
 		map[bool]float64{true: 58, false: 22}[timed], map[bool]float64{true: 70, false: 0}[seen], c.between(5, 14))
 	c.put(`<div data-fit="" class="fit" style="flex:1 1 0">`)
-	hour := 8
+	hour, title := 8, func(text string) string { return c.line(KindText, "", text) }
+	if c.happens(0.5) {
+		c.rule(".item h4{margin:0}")
+		title = func(text string) string { return c.heading(3, text) }
+	}
 	for i := range c.count(5, 9) {
 		c.flow = fmt.Sprintf("item%d", i)
 		label := fmt.Sprint(i + 1)
@@ -162,7 +166,7 @@ func composeAgenda(c *composer) {
 		if seen && c.happens(0.6) {
 			who = c.line(KindText, "bold", choose(c.chance, surnames...))
 		}
-		c.put(`<div class="item">%s<div>%s%s</div><div>%s</div></div>`, c.line(KindText, "", label), c.line(KindText, "bold", upperFirst(c.phrase())), text, who)
+		c.put(`<div class="item">%s<div>%s%s</div><div>%s</div></div>`, c.line(KindText, "", label), title(upperFirst(c.phrase())), text, who)
 	}
 	c.put("</div>")
 	c.closePage()
