@@ -56,8 +56,8 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 	}
 }
 
-// isHeadAmidSentence reports whether block j is a line with the page's number at the top of a page, and a paragraph of the
-// page before goes on right below it in the middle of a sentence: a running head that comes on one page alone.
+// isHeadAmidSentence reports whether block j is a line with the page's number at the top of a page, and a paragraph
+// of the page before goes on right below it in the middle of a sentence: a running head that comes on one page alone.
 func (e *Evidence) isHeadAmidSentence(open *BlockEvidence, j int) bool {
 	isNumbered := func(l EdgeLine) bool { return l.Top && l.Block == j && l.Numbered }
 	return e.Blocks[j].Lines == 1 && slices.ContainsFunc(e.Edges, isNumbered) && j+1 < len(e.Blocks) &&
@@ -70,8 +70,8 @@ type paragraphHabits struct {
 	indented  bool // their first lines are indented
 }
 
-// observeParagraphs looks at how the paragraphs of a document begin and end, those of several lines that stand one below
-// the other: at the foot and the head of a column they may be parts of one.
+// observeParagraphs looks at how the paragraphs of a document begin and end, those of several lines that stand one
+// below the other: at the foot and the head of a column they may be parts of one.
 func observeParagraphs(pages []*Evidence) paragraphHabits {
 	const fewest = 6
 	all, sentences, indented := 0, 0, 0
@@ -94,9 +94,9 @@ func observeParagraphs(pages []*Evidence) paragraphHabits {
 	return paragraphHabits{sentences: all >= fewest && 4*sentences >= 3*all, indented: all >= fewest && 5*indented >= 4*all}
 }
 
-// goesOn reports whether a paragraph goes on in another at the head of the next column or page, though that begins with a
-// capital, as a name does: the last line is full, and no sentence ends there as all others do, or the first line is not
-// indented as all others are.
+// goesOn reports whether a paragraph goes on in another at the head of the next column or page, though that begins
+// with a capital, as a name does: the last line is full, and no sentence ends there as all others do, or the first
+// line is not indented as all others are.
 func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
 	const fewest = 8 // words
 	if a.Style != b.Style || abs(a.Size-b.Size) > 1 || a.Lines < 2 || a.Words < fewest || b.Lines < 2 || a.Flags&FlagFull == 0 || a.Flags&(FlagHyphen|FlagColon) != 0 ||
@@ -109,20 +109,21 @@ func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
 	return h.indented && !afterFloats && b.Flags&FlagSign == 0
 }
 
-// isInColumnOf reports whether two blocks of a page have a part of the page's width in common, as the parts of a paragraph
-// above and below a figure have.
+// isInColumnOf reports whether two blocks of a page have a part of the page's width in common, as the parts of a
+// paragraph above and below a figure have.
 func isInColumnOf(a, b *BlockEvidence) bool { return a.Box[0] < b.Box[2] && b.Box[0] < a.Box[2] }
 
-// areHeads reports whether two blocks of text stand side by side at the heads of columns, which begin at one height and are
-// as wide as each other. Columns of entries, which end with numbers, and those that go on at the left have them too.
+// areHeads reports whether two blocks of text stand side by side at the heads of columns, which begin at one height
+// and are as wide as each other. Columns of entries, which end with numbers, and those that go on at the left have
+// them too.
 func areHeads(a, b *BlockEvidence) bool {
 	const slack, share = 1, 0.05 // points, of the width
 	width, other := a.Box[2]-a.Box[0], b.Box[2]-b.Box[0]
 	return a.isLeftOf(b) && absFloat(a.Box[1]-b.Box[1]) < slack && absFloat(width-other) < share*width && a.Flags&(FlagNumber|FlagUnspaced) == 0
 }
 
-// widensBelow reports whether a block stands right below another and shares an edge with it, but is wider: text that ran around
-// something runs on below that.
+// widensBelow reports whether a block stands right below another and shares an edge with it, but is wider: text that
+// ran around something runs on below that.
 func (a *BlockEvidence) widensBelow(b *BlockEvidence) bool {
 	const line, slack, wider, fewest = 8, 2, 36, 3 // points, and lines
 	return a.Lines >= fewest && a.Flags&FlagFull != 0 && absFloat(b.Box[1]-a.Box[3]) < line && b.Box[2]-b.Box[0] > a.Box[2]-a.Box[0]+wider &&

@@ -207,8 +207,8 @@ func (e *Evidence) isPageFoot(j int) bool {
 	return b.Lines == 1 && (b.Tag == 0 || b.Tag == TagParagraph) && b.Flags&FlagNumber != 0 && b.Box[1] > pageFoot*e.Height
 }
 
-// isSideLabel reports whether a block ends with a colon, and the text that it announces stands at its side, as that of a
-// speaker does in minutes.
+// isSideLabel reports whether a block ends with a colon, and the text that it announces stands at its side, as that
+// of a speaker does in minutes.
 func (e *Evidence) isSideLabel(j int) bool {
 	b := &e.Blocks[j]
 	return b.Flags&FlagColon != 0 && (b.Tag == 0 || b.Tag == TagParagraph) && j+1 < len(e.Blocks) && b.isLeftOf(&e.Blocks[j+1])
@@ -417,9 +417,9 @@ func (p *Plan) findTitle(found []candidate, pages []*Evidence, body int) []candi
 	return found
 }
 
-// countBylines returns how many of the candidates right below a title, or below the last line that does so, say whose or of
-// when the work is: one, or several side by side. They are centred as the title is, on the page or on one another, and
-// neither bold nor numbered, in type between the body's and the title's.
+// countBylines returns how many of the candidates right below a title, or below the last line that does so, say whose
+// or of when the work is: one, or several side by side. They are centred as the title is, on the page or on one
+// another, and neither bold nor numbered, in type between the body's and the title's.
 func (p *Plan) countBylines(e *Evidence, title, last candidate, below []candidate) int {
 	if below[0].page != title.page {
 		return 0

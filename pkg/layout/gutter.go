@@ -101,8 +101,8 @@ func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at i
 		c.areTablesSideBySide(parts[first:at], parts[at:]) || c.areRowsBesideText(parts, gaps, first, at)
 }
 
-// areEndsOfParts reports whether a part ends rows that begin in the first of several parts on its left, of which the others
-// hold but lines that stand between those rows.
+// areEndsOfParts reports whether a part ends rows that begin in the first of several parts on its left, of which the
+// others hold but lines that stand between those rows.
 func (c columnSplitter) areEndsOfParts(parts [][]segment, right []segment) bool {
 	const most = 3 // parts
 	if len(parts) < 2 || len(parts) > most {
@@ -187,8 +187,8 @@ func isGutterByChance(left, right []segment, gutter span, em float64) bool {
 	return part*lines >= both && !beginAtEdge(rights, em)
 }
 
-// beginAtEdge reports whether nearly all of several lines begin at one place, as the lines of a column do, and what stands
-// behind blanks does not.
+// beginAtEdge reports whether nearly all of several lines begin at one place, as the lines of a column do, and what
+// stands behind blanks does not.
 func beginAtEdge(lines []sideLine, em float64) bool {
 	const fewest, share, slack = 8, 0.8, 0.1 // lines, ems
 	starts := make([]float64, len(lines))

@@ -36,9 +36,9 @@ func (j *gutterJudge) haveOwnRows(left, right []sideLine, gap span) bool {
 	return standBetweenRows(b, a, j.em) || standBetweenRows(a, b, j.em)
 }
 
-// areRowsBelowHead reports whether what stands on the two sides of a gutter are the rows of a table whose lines are those
-// that typographers draw: three of one length, above the head, below it and below the last row. One side has a few words
-// in a line, as text under a newspaper's date, which stands between two lines as well, has not.
+// areRowsBelowHead reports whether what stands on the two sides of a gutter are the rows of a table whose lines are
+// those that typographers draw: three of one length, above the head, below it and below the last row. One side has a
+// few words in a line, as text under a newspaper's date, which stands between two lines as well, has not.
 func (j *gutterJudge) areRowsBelowHead(left, right []sideLine) bool {
 	const words, slack, near, head = 3.5, 0.3, 1.5, 6.0 // of a line; ems: of the lines' ends, from rows to lines, of the head
 	l, r := measureSide(left, j.em), measureSide(right, j.em)

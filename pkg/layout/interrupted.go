@@ -43,7 +43,8 @@ func joinInterruptedParagraphs(blocks []*inkstreamv1.Block, st *styles) {
 	}
 }
 
-// standsBeside reports whether a block stands left or right of a paragraph, and no higher or lower than a line beyond it.
+// standsBeside reports whether a block stands left or right of a paragraph, and no higher or lower than a line beyond
+// it.
 func standsBeside(b, paragraph *inkstreamv1.Block) bool {
 	const line = 18 // points
 	if !isValidBox(b.GetBbox()) {
@@ -53,8 +54,8 @@ func standsBeside(b, paragraph *inkstreamv1.Block) bool {
 	return spanDistance(box.x0, box.x1, text.x0, text.x1) > 0 && box.y0 > text.y0-line && box.y1 < text.y1+line
 }
 
-// widensBelow reports whether a block stands right below a paragraph and shares an edge with it, but is wider: text that ran
-// around something runs on below that.
+// widensBelow reports whether a block stands right below a paragraph and shares an edge with it, but is wider: text
+// that ran around something runs on below that.
 func widensBelow(paragraph, b *inkstreamv1.Block) bool {
 	const line, slack, wider, fewest = 8, 2, 36, 3 // points, and lines
 	if len(paragraph.GetLines()) < fewest || !isValidBox(b.GetBbox()) {
@@ -65,8 +66,8 @@ func widensBelow(paragraph, b *inkstreamv1.Block) bool {
 		(math.Abs(below.x0-above.x0) < slack || math.Abs(below.x1-above.x1) < slack)
 }
 
-// reachesEdge reports whether a block ends where the longest of those end that begin at its left edge: a line by itself is
-// full only there.
+// reachesEdge reports whether a block ends where the longest of those end that begin at its left edge: a line by
+// itself is full only there.
 func reachesEdge(blocks []*inkstreamv1.Block, i int) bool {
 	const near, em = 0.5, 10
 	box := rectFromBox(blocks[i].GetBbox())

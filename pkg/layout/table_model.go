@@ -198,8 +198,8 @@ func (t *tableCandidate) hasColumnsOfValues() bool {
 	return float64(count) <= words*float64(inner) && float64(again) >= values*float64(inner-t.columns+1)
 }
 
-// hasTableLines reports whether the lines are drawn that typographers draw: three of one length, above the head, below it and
-// below the last row.
+// hasTableLines reports whether the lines are drawn that typographers draw: three of one length, above the head,
+// below it and below the last row.
 func (t *tableCandidate) hasTableLines() bool {
 	const slack, near, head = 0.3, 1.5, 6.0 // ems: of the lines' ends, from rows to lines, of the head
 	off := slack * t.em

@@ -12,9 +12,10 @@ type ruledBands struct {
 	across rulingsAcross
 }
 
-// countFigureRows returns how many slabs from slab i on are a table as wide as the text whose figures stand apart from what
-// they belong to: below a line of heads each has a text at the left edge and figures up to the right one. A gutter that
-// runs on from the text above, as between two addresses, is none within its rows. It returns 0 where none begins.
+// countFigureRows returns how many slabs from slab i on are a table as wide as the text whose figures stand apart
+// from what they belong to: below a line of heads each has a text at the left edge and figures up to the right one. A
+// gutter that runs on from the text above, as between two addresses, is none within its rows. It returns 0 where none
+// begins.
 func (b ruledBands) countFigureRows(slabs []pageBand, i int, x0, x1 float64) int {
 	const fewest, most, pieces, margin, labels, goOn = 3, 60, 3, 2.0, 3, 3 // rows, heads, ems, columns of text, lines of a label
 	head := sortedRow(slabs[i])
@@ -121,8 +122,8 @@ func (b ruledBands) countTable(slabs []pageBand, i int) int {
 	return countRowsOfCells(slabs[i : i+end])
 }
 
-// countRowsOfCells returns the number of the slabs if they are rows of short texts, as cells are and lines of columns are not;
-// else 0.
+// countRowsOfCells returns the number of the slabs if they are rows of short texts, as cells are and lines of columns
+// are not; else 0.
 func countRowsOfCells(slabs []pageBand) int {
 	const words, small = 3.0, 0.25 // of a piece, on average; the share of pieces that begin with a small letter
 	pieces, all, lower := 0, 0, 0

@@ -123,8 +123,8 @@ func (r *tableRuns) continuesCell(above, row tableLine) bool {
 	return false
 }
 
-// beginsLabel reports whether row k is the first line of a label whose other cells stand in the middle of its height: the
-// row with those begins above its lower edge, where it does on the left.
+// beginsLabel reports whether row k is the first line of a label whose other cells stand in the middle of its height:
+// the row with those begins above its lower edge, where it does on the left.
 func (r *tableRuns) beginsLabel(k int) bool {
 	const slack = 0.3 // ems
 	if k+1 == len(r.rows) {
@@ -230,8 +230,8 @@ func (r *tableRuns) isTextBelowRule(row, next tableLine, x0, x1 float64) bool {
 		next.x0 < line.from-beyond*r.em && next.x1 > line.to+beyond*r.em
 }
 
-// isNoteBelow reports whether a line that begins at the left edge, which may be short, parts a row from the next, and that is
-// a note: a mark and, set apart from it, a sentence below several cells.
+// isNoteBelow reports whether a line that begins at the left edge, which may be short, parts a row from the next, and
+// that is a note: a mark and, set apart from it, a sentence below several cells.
 func (r *tableRuns) isNoteBelow(row, next tableLine, left float64) bool {
 	const words, mark, slack = 5, 3, 1.0 // words of a note at least, characters of a mark at most, ems
 	if len(next.cells) != 2 || len(row.cells) < 2 || len(next.cells[1].words) < words {

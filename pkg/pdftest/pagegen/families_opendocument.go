@@ -129,7 +129,8 @@ func (c *odtComposer) facts(labels []string) {
 	}
 }
 
-// composeOfficeMinutes sets minutes: facts, a register of those present in columns of tabulators, items, a table of actions.
+// composeOfficeMinutes sets minutes: facts, a register of those present in columns of tabulators, items, a table of
+// actions.
 func composeOfficeMinutes(c *odtComposer) {
 	c.header = choose(c.chance, "", c.phrase())
 	c.plainTitle(choose(c.chance, "Minutes of the meeting", "Minutes", "Record of proceedings"))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// composeCurriculum sets a life: a name and where to write to in the middle, and under headings what was done, with places
-// and years at the right edge, or years in a column on the left.
+// composeCurriculum sets a life: a name and where to write to in the middle, and under headings what was done, with
+// places and years at the right edge, or years in a column on the left.
 func composeCurriculum(c *composer) {
 	c.openPage("")
 	c.justify = false
@@ -79,8 +79,8 @@ func composeTableAcross(c *composer) {
 	c.closePage()
 }
 
-// composeOrder sets an order or an invoice as templates have them: two addresses side by side, items with or without rules,
-// and notes beside the sums.
+// composeOrder sets an order or an invoice as templates have them: two addresses side by side, items with or without
+// rules, and notes beside the sums.
 func composeOrder(c *composer) {
 	c.justify = false
 	c.openPage("")
@@ -135,8 +135,8 @@ func orderTable(c *composer) string {
 	return out.String()
 }
 
-// composeAgenda sets what a meeting is about: who is there, numbered items with texts and who sees to them, or the times of a
-// day with talks and who gives them.
+// composeAgenda sets what a meeting is about: who is there, numbered items with texts and who sees to them, or the
+// times of a day with talks and who gives them.
 func composeAgenda(c *composer) {
 	c.openPage("")
 	c.justify = c.happens(0.3)

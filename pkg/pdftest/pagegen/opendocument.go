@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// LibreOffice is the typesetter that exports OpenDocument texts, as office programs do whatever people write in them: lists and
-// notes that number themselves, text in sections of columns and in frames, tables that break over pages, tabulators.
+// LibreOffice is the typesetter that exports OpenDocument texts, as office programs do whatever people write in them:
+// lists and notes that number themselves, text in sections of columns and in frames, tables that break over pages,
+// tabulators.
 const LibreOffice = "libreoffice"
 
 // officeProgram is LibreOffice's command, officeTimeout bounds what it takes for one document.
@@ -83,7 +84,8 @@ func (c *odtComposer) begin(kind Kind, level int, text string) (start, end strin
 	return fmt.Sprintf(`<text:bookmark text:name="b%d"/>`, n), fmt.Sprintf(`<text:bookmark text:name="e%d"/>`, n)
 }
 
-// plain writes a paragraph of a kind and a style. Tabulators and line ends stand for what they are, and are blanks in the truth.
+// plain writes a paragraph of a kind and a style. Tabulators and line ends stand for what they are, and are blanks in
+// the truth.
 func (c *odtComposer) plain(kind Kind, style, text string) {
 	start, end := c.begin(kind, 0, strings.Join(strings.Fields(text), " "))
 	c.put(`<text:p text:style-name="%s">%s%s%s</text:p>`, style, start, odtText(text), end)
@@ -174,7 +176,8 @@ func (c *odtComposer) list(ordered bool, level int) {
 	c.put(`</text:list>`)
 }
 
-// typesetOffice exports a document as PDF, with a profile of LibreOffice in a folder, and returns it with what stands where in it.
+// typesetOffice exports a document as PDF, with a profile of LibreOffice in a folder, and returns it with what stands
+// where in it.
 func typesetOffice(ctx context.Context, profile string, c *odtComposer) ([]byte, *printed, error) {
 	dir, err := os.MkdirTemp("", "pagegen-office-*")
 	if err != nil {
@@ -266,8 +269,9 @@ func (c *odtComposer) readDestinations(list string) map[string]Part {
 	return marks
 }
 
-// placeBlocks gives the blocks their places, and puts those of each page in order: the running head, the text, footnotes, the
-// page's number. LibreOffice tells where a block begins and where it ends: it has a part there each, of a line's height.
+// placeBlocks gives the blocks their places, and puts those of each page in order: the running head, the text,
+// footnotes, the page's number. LibreOffice tells where a block begins and where it ends: it has a part there each,
+// of a line's height.
 func (c *odtComposer) placeBlocks(list string, pages int) (*printed, error) {
 	marks, found := c.readDestinations(list), &printed{}
 	for i := range c.blocks {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// largerFolder is where the folder of the models has those of larger networks, under the same names; it may be missing.
-// The networks that distributions install are small, for speed. Those of the release 4.0.0 that are called best, in
-// whole numbers, have the same kinds of layers, and the same words, and make a third fewer errors in letters on bad scans.
+// largerFolder is where the folder of the models has those of larger networks, under the same names; it may be
+// missing. The networks that distributions install are small, for speed. Those of the release 4.0.0 that are called
+// best, in whole numbers, have the same kinds of layers, and the same words, and make a third fewer errors in letters
+// on bad scans.
 const largerFolder = "best"
 
 // withLargerModels returns the languages to load for a page in the given ones, joined by plus signs: those, and then
