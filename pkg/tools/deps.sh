@@ -9,6 +9,8 @@ set -euo pipefail
 packages=(
   # Tesseract and its image library, for cgo, with the models that are always wanted.
   gcc g++ pkg-config libtesseract-dev libleptonica-dev tesseract-ocr-eng tesseract-ocr-osd
+  # What fetches larger models where npm is not there.
+  ca-certificates curl
   # The translator of PDFium's WebAssembly module to C.
   wabt
   # Fonts for PDFs that name one of the base fonts without bringing it.
