@@ -17,7 +17,10 @@ type ruledBands struct {
 // gutter that runs on from the text above, as between two addresses, is none within its rows. It returns 0 where none
 // begins.
 func (b ruledBands) countFigureRows(slabs []pageBand, i int, x0, x1 float64) int {
-	const fewest, most, pieces, margin, labels, goOn = 3, 60, 3, 2.0, 3, 3 // rows, heads, ems, columns of text, lines of a label
+	const (
+		fewest, most, pieces, margin, labels, goOn = 3, 60, 3, 2.0, 3, 3 // rows, heads, ems, columns of text, lines of a label
+		words                                      = 5                   // of a label, on average: more are lines of text
+	)
 	head := sortedRow(slabs[i])
 	if len(head) < pieces || head[0].x0 > x0+margin*b.em || head[len(head)-1].x1 < x1-margin*b.em || repeatsText(head) {
 		return 0
@@ -27,7 +30,7 @@ func (b ruledBands) countFigureRows(slabs []pageBand, i int, x0, x1 float64) int
 			return 0
 		}
 	}
-	rows, end, widest := 0, 0, 0
+	rows, end, widest, said := 0, 0, 0, len(head[0].words)
 	for n := 1; i+n < len(slabs) && n <= most && n-end <= goOn; n++ {
 		row := sortedRow(slabs[i+n])
 		if len(row) < pieces || math.Abs(row[0].x0-head[0].x0) > b.em || math.Abs(row[len(row)-1].x1-head[len(head)-1].x1) > 0.5*b.em {
@@ -45,9 +48,9 @@ func (b ruledBands) countFigureRows(slabs []pageBand, i int, x0, x1 float64) int
 		if len(row) > len(head) || !isQuantity(row[len(row)-1]) || figures < 2 || len(row)-figures > labels {
 			break
 		}
-		rows, end, widest = rows+1, n, max(widest, len(row))
+		rows, end, widest, said = rows+1, n, max(widest, len(row)), said+len(row[0].words)
 	}
-	if rows < fewest || widest < pieces {
+	if rows < fewest || widest < pieces || said > words*(rows+1) {
 		return 0
 	}
 	return end + 1

@@ -125,3 +125,31 @@ func TestInvoiceWithoutRules(t *testing.T) {
 	}
 	followEachOther(t, p, "Labour, lawn repair", "Notes", "volunteers of the parish", "Subtotal:", "£ 343.50", "Total:", "£ 412.20")
 }
+
+// TestFigureRows counts the rows of a table as wide as the text, and none where lines of text stand level with the rows of
+// a table in the next column.
+func TestFigureRows(t *testing.T) {
+	t.Parallel()
+	figures := [][3]string{{"Place", "Pages", "Lines"}, {"Ledger", "18,300", "12"}, {"Gazette", "9,870", "26"}, {"Minutes", "3,004", "41"}}
+	for _, tt := range []struct {
+		first []string
+		want  int
+	}{
+		{[]string{"Item", "Old ledger", "New ledger of the port", "Gazette"}, 4},
+		{[]string{"The mole of the north and all of the stone", "in the harbour was closed for the winter", "so that nobody came to see what became", "of it before the first ships came in."}, 0},
+	} {
+		var slabs []pageBand
+		for i, text := range tt.first {
+			y := 100 + 12*float64(i)
+			row := []segment{newSegment(at(50, y, 10, text).GetWords(), 0)}
+			for k, x := range []float64{340, 400, 460} { // flush right
+				width := boundingBox(at(0, 0, 10, figures[i][k]).GetWords()).x1
+				row = append(row, newSegment(at(x-width, y, 10, figures[i][k]).GetWords(), 0))
+			}
+			slabs = append(slabs, pageBand{segments: row, y0: y, y1: y + 10, rows: 1})
+		}
+		if got := (ruledBands{em: 10}).countFigureRows(slabs, 0, 50, 460); got != tt.want {
+			t.Errorf("below %q: got %d rows, want %d", tt.first[0], got, tt.want)
+		}
+	}
+}
