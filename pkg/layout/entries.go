@@ -84,8 +84,11 @@ func findEntryCuts(labels, text []sideLine, em float64) []entryCut {
 		return nil
 	}
 	l, t := measureSide(labels, em), measureSide(text, em)
+	if l.words > labelWords || t.words < textWords || sideWidth(labels) > wide*sideWidth(text) {
+		return nil
+	}
 	begins := findBeginnings(text, t.pitch*em, em)
-	if l.words > labelWords || t.words < textWords || l.counts > 0.5 && !beginAfterRoom(labels, text, begins, em) || sideWidth(labels) > wide*sideWidth(text) {
+	if l.counts > 0.5 && !beginAfterRoom(labels, text, begins, em) {
 		return nil
 	}
 	var cuts []entryCut

@@ -37,8 +37,13 @@ func NewLineBreaks(page *inkstreamv1.Page) *LineBreaks {
 // of verse from one another, or running text into its paragraphs; one part where it is one paragraph.
 func (l *LineBreaks) SplitBlock(block int) (parts [][]*inkstreamv1.Line, areLines bool) {
 	lines := l.blocks[block].GetLines()
-	breaks, areLines := l.findBreaks(block, lines)
-	breaks, areLines = breakRows(lines, breaks, areLines)
+	var breaks []bool
+	if len(lines) > 1 {
+		if shapes, em := measureBrokenLines(lines); em > 0 {
+			breaks, areLines = l.findBreaks(block, shapes, em)
+			breaks, areLines = breakRows(shapes, breaks, areLines)
+		}
+	}
 	start := 0
 	for i, forced := range breaks {
 		if forced {
@@ -59,16 +64,9 @@ type brokenLine struct {
 
 // findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
 // text.
-func (l *LineBreaks) findBreaks(block int, lines []*inkstreamv1.Line) (breaks []bool, areLines bool) {
+func (l *LineBreaks) findBreaks(block int, shapes []brokenLine, em float64) (breaks []bool, areLines bool) {
 	const room, alike, wide, narrow, fewest = 1.0, 0.1, 30.0, 24.0, 6 // ems; breaks
-	if len(lines) < 2 {
-		return nil, false
-	}
-	shapes, em := measureBrokenLines(lines)
-	if em <= 0 {
-		return nil, false
-	}
-	if breaks = make([]bool, len(lines)-1); takeTurns(shapes, em) || startAfresh(shapes, em) && !l.isInColumn(block, em) {
+	if breaks = make([]bool, len(shapes)-1); takeTurns(shapes, em) || startAfresh(shapes, em) && !l.isInColumn(block, em) {
 		for i := range breaks {
 			breaks[i] = true
 		}
@@ -154,9 +152,9 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 		}
 		var room wordRoom
 		for k := 1; k < len(words); k++ {
-			room.add(turn.rotateRect(rectFromBox(words[k].GetBbox())).x0 - turn.rotateRect(rectFromBox(words[k-1].GetBbox())).x1)
+			room.addGap(turn.rotateRect(rectFromBox(words[k].GetBbox())).x0 - turn.rotateRect(rectFromBox(words[k-1].GetBbox())).x1)
 		}
-		shapes[i].parted = room.parts(size)
+		shapes[i].parted = room.isParted(size)
 		if i > 0 {
 			before := lines[i-1].GetWords()
 			if !NeedsSpace(before[len(before)-1].GetText(), words[0].GetText()) {
@@ -169,22 +167,18 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 
 // breakRows ends lines that have text in two places, as those of a list of parts and players do, where most have: each is
 // a row by itself.
-func breakRows(lines []*inkstreamv1.Line, breaks []bool, areLines bool) ([]bool, bool) {
-	if len(lines) < 2 {
-		return breaks, areLines
-	}
-	shapes, em := measureBrokenLines(lines)
+func breakRows(shapes []brokenLine, breaks []bool, areLines bool) ([]bool, bool) {
 	n := 0
 	for _, s := range shapes {
 		if s.parted {
 			n++
 		}
 	}
-	if em <= 0 || n < 2 || 2*n < len(shapes) {
+	if n < 2 || 2*n < len(shapes) {
 		return breaks, areLines
 	}
 	if breaks == nil {
-		breaks = make([]bool, len(lines)-1)
+		breaks = make([]bool, len(shapes)-1)
 	}
 	for i := range breaks {
 		a, b := shapes[i], shapes[i+1]

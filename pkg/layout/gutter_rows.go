@@ -40,28 +40,15 @@ func (j *gutterJudge) haveOwnRows(left, right []sideLine, gap span) bool {
 // those that typographers draw: three of one length, above the head, below it and below the last row. One side has a
 // few words in a line, as text under a newspaper's date, which stands between two lines as well, has not.
 func (j *gutterJudge) areRowsBelowHead(left, right []sideLine) bool {
-	const words, slack, near, head = 3.5, 0.3, 1.5, 6.0 // of a line; ems: of the lines' ends, from rows to lines, of the head
-	l, r := measureSide(left, j.em), measureSide(right, j.em)
-	if min(l.words, r.words) > words {
-		return false
-	}
+	const words = 3.5 // of a line
 	area := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, side := range [][]sideLine{left, right} {
 		for i := range side {
 			area = area.union(side[i].rect)
 		}
 	}
-	across, off := j.rulings.across, slack*j.em
-	for _, line := range across[across.indexAt(area.y0-near*j.em):] {
-		if line.at > area.y0+off {
-			break
-		}
-		if line.from < area.x0+off && line.to > area.x1-off && across.hasLike(line, line.at-head*j.em, line.at-off, off) &&
-			across.hasLike(line, area.y1-off, area.y1+near*j.em, off) {
-			return true
-		}
-	}
-	return false
+	return len(left) > 0 && len(right) > 0 && j.rulings.across.encloseTable(area, -1, j.em) &&
+		min(measureSide(left, j.em).words, measureSide(right, j.em).words) <= words
 }
 
 // standBetweenRows reports whether few lines are level with rows that follow each other closely, and not in the middle

@@ -240,7 +240,7 @@ func beginsBelowRow(p *textColumn, i int) bool {
 		return false
 	}
 	isBelow := math.Abs(cur.x0-prev.x0) < slack*p.em || math.Abs(cur.x0-prev.second) < slack*p.em
-	parts := func(s lineShape) bool { return s.room.parts(p.em) && (s.room.gaps > 1 || !p.justified) }
+	parts := func(s lineShape) bool { return s.room.isParted(p.em) && (s.room.gaps > 1 || !p.justified) }
 	parted, partedBelow := parts(prev), parts(cur)
 	switch {
 	case parted && !partedBelow:

@@ -185,11 +185,31 @@ func (l rulingsAcross) hasBetween(y0, y1, x0, x1 float64) bool {
 	return false
 }
 
-// hasLike reports whether a line is drawn between two heights that begins and ends where another does.
-func (l rulingsAcross) hasLike(line ruling, top, bottom, slack float64) bool {
-	return slices.ContainsFunc(l[l.indexAt(top):], func(r ruling) bool {
-		return r.at < bottom && math.Abs(r.from-line.from) < slack && math.Abs(r.to-line.to) < slack
-	})
+// encloseTable reports whether lines are drawn around an area as typographers draw them around a table: three of one
+// length, above its head, below that and below its last row. The head is the beginning of the area where it stands below
+// the area's first line (1), and not part of it where it stands above that (-1).
+func (l rulingsAcross) encloseTable(area rect, head int, em float64) bool {
+	const slack, near, highest = 0.3, 1.5, 6.0 // ems: of the lines' ends, from rows to lines, of the head
+	off := slack * em
+	hasLike := func(line ruling, top, bottom float64) bool {
+		return slices.ContainsFunc(l[l.indexAt(top):], func(r ruling) bool {
+			return r.at < bottom && math.Abs(r.from-line.from) < off && math.Abs(r.to-line.to) < off
+		})
+	}
+	for _, line := range l[l.indexAt(area.y0-near*em):] {
+		if line.at > area.y0+off {
+			break
+		}
+		top, bottom := line.at+off, min(line.at+highest*em, area.y1)
+		if head < 0 {
+			top, bottom = line.at-highest*em, line.at-off
+		}
+		if line.from < area.x0+off && line.to > area.x1-off && hasLike(line, top, bottom) &&
+			hasLike(line, area.y1-off, area.y1+near*em) {
+			return true
+		}
+	}
+	return false
 }
 
 // longestBetween returns the longest line between two heights; one of no length if there is none.

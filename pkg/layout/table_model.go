@@ -198,30 +198,13 @@ func (t *tableCandidate) hasColumnsOfValues() bool {
 	return float64(count) <= words*float64(inner) && float64(again) >= values*float64(inner-t.columns+1)
 }
 
-// hasTableLines reports whether the lines are drawn that typographers draw: three of one length, above the head,
-// below it and below the last row.
-func (t *tableCandidate) hasTableLines() bool {
-	const slack, near, head = 0.3, 1.5, 6.0 // ems: of the lines' ends, from rows to lines, of the head
-	off := slack * t.em
-	for _, line := range t.across[t.across.indexAt(t.y0-near*t.em):] {
-		if line.at > t.y0+off {
-			break
-		}
-		if line.from < t.x0+off && line.to > t.x1-off && t.across.hasLike(line, line.at+off, min(line.at+head*t.em, t.y1), off) &&
-			t.across.hasLike(line, t.y1-off, t.y1+near*t.em, off) {
-			return true
-		}
-	}
-	return false
-}
-
 // isTable reports whether rows and columns are a table. The judge, if there is one, decides in the place of the model.
 func (t *tableCandidate) isTable(judge func(TableSample) bool) bool {
 	if t.standsBesideText() || t.headsTextsBeside() || t.hasLinesToSignOn() {
 		return false
 	}
 	features := t.measure()
-	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows() || t.hasColumnsOfValues() || t.hasTableLines()
+	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows() || t.hasColumnsOfValues() || t.across.encloseTable(t.rect, 1, t.em)
 	if judge == nil {
 		return is
 	}

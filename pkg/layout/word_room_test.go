@@ -18,9 +18,9 @@ func TestWordRoom(t *testing.T) {
 	} {
 		var room wordRoom
 		for _, gap := range tt.gaps {
-			room.add(gap)
+			room.addGap(gap)
 		}
-		if got := room.parts(10); got != tt.want {
+		if got := room.isParted(10); got != tt.want {
 			t.Errorf("%s: parted: %t, want %t", tt.name, got, tt.want)
 		}
 	}

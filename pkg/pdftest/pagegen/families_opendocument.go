@@ -74,7 +74,7 @@ func composeOfficeNewsletter(c *odtComposer) {
 		if columns > 1 {
 			c.put(`</text:section>`)
 		} else if c.happens(0.7) {
-			c.frame((c.pageWidth-2*c.marginX)*c.between(0.3, 0.42), func() {
+			c.textFrame((c.pageWidth-2*c.marginX)*c.between(0.3, 0.42), func() {
 				c.heading(3, c.phrase())
 				c.proses(c.count(1, 2), 1, 3)
 			})
@@ -87,41 +87,41 @@ func composeOfficeNewsletter(c *odtComposer) {
 func composeOfficeLetter(c *odtComposer) {
 	c.plain(KindText, choose(c.chance, "Head", "HeadRight"), choose(c.chance, surnames...)+" & "+choose(c.chance, surnames...))
 	c.plain(KindText, "Small", c.street()+" · "+choose(c.chance, townNames...)+" · Tel. "+c.phone())
-	c.skip(2)
+	c.emptyLines(2)
 	end := c.beginFlow()
 	c.plain(KindText, "Line", c.fullName()+"\n"+c.street()+"\n"+choose(c.chance, townNames...)+" "+fmt.Sprint(c.count(10000, 99999)))
 	end()
-	c.skip(1)
-	c.facts([]string{"Our reference", "Your letter of", "Contact", "Telephone"}[:c.count(2, 4)])
-	c.skip(1)
+	c.emptyLines(1)
+	c.labelledValues([]string{"Our reference", "Your letter of", "Contact", "Telephone"}[:c.count(2, 4)])
+	c.emptyLines(1)
 	c.plain(KindText, "Right", c.date())
 	c.plain(KindText, "Head", choose(c.chance, "Re: ", "Subject: ", "")+c.phrase())
-	c.skip(1)
+	c.emptyLines(1)
 	c.plain(KindText, "Text", "Dear "+c.fullName()+",")
 	c.proses(c.count(2, 5), 2, 5)
 	if c.happens(0.5) {
 		c.list(c.happens(0.5), 1)
 		c.prose(2)
 	}
-	c.skip(1)
+	c.emptyLines(1)
 	c.plain(KindText, "Line", "Yours sincerely,")
-	c.skip(3)
+	c.emptyLines(3)
 	c.plain(KindText, "Line", c.fullName()+"\n"+upperFirst(c.term()))
 	if c.happens(0.4) {
-		c.skip(1)
+		c.emptyLines(1)
 		c.plain(KindText, "Small", "Enclosures: "+c.phrase()+"; "+c.phrase())
 	}
 }
 
-// skip writes empty lines.
-func (c *odtComposer) skip(lines int) {
+// emptyLines writes empty lines.
+func (c *odtComposer) emptyLines(lines int) {
 	for range lines {
 		c.put(`<text:p text:style-name="Line"/>`)
 	}
 }
 
-// facts writes labels and values, a tabulator between them.
-func (c *odtComposer) facts(labels []string) {
+// labelledValues writes labels and values, a tabulator between them.
+func (c *odtComposer) labelledValues(labels []string) {
 	style := c.addStyle("paragraph", fmt.Sprintf(`<style:paragraph-properties><style:tab-stops><style:tab-stop style:position="%.0fpt"/></style:tab-stops>`+
 		`</style:paragraph-properties>`, c.between(90, 140)))
 	for _, label := range labels {
@@ -134,8 +134,8 @@ func (c *odtComposer) facts(labels []string) {
 func composeOfficeMinutes(c *odtComposer) {
 	c.header = choose(c.chance, "", c.phrase())
 	c.plainTitle(choose(c.chance, "Minutes of the meeting", "Minutes", "Record of proceedings"))
-	c.facts([]string{"Date", "Place", "Chair", "Secretary"}[:c.count(2, 4)])
-	c.skip(1)
+	c.labelledValues([]string{"Date", "Place", "Chair", "Secretary"}[:c.count(2, 4)])
+	c.emptyLines(1)
 	c.plain(KindText, "Text", "Present: "+strings.Join(c.namesOf(c.count(3, 9)), ", "))
 	c.plain(KindText, "Text", "Apologies: "+strings.Join(c.namesOf(c.count(1, 3)), ", "))
 	for i := range c.count(3, 7) {
@@ -153,9 +153,9 @@ func composeOfficeMinutes(c *odtComposer) {
 	}
 	t := c.beginTable(Ruled, []string{"Action", "Owner", "Due"}, []int{4, 2, 2}, nil)
 	for range c.count(3, 7) {
-		t.row([]string{c.sentence(), c.fullName(), c.date()})
+		t.addRow([]string{c.sentence(), c.fullName(), c.date()})
 	}
-	t.end()
+	t.endTable()
 }
 
 func (c *odtComposer) namesOf(number int) []string {
@@ -187,10 +187,10 @@ func composeOfficeManual(c *odtComposer) {
 				c.plain(KindCaption, "Caption", fmt.Sprintf("Table %d: %s", tables, c.phrase()))
 				t := c.beginTable(choose(c.chance, Ruled, Ruled, HalfRuled), []string{"Parameter", "Default", "Meaning"}, []int{2, 1, 5}, []bool{false, true, false})
 				for range c.count(3, 8) {
-					t.row([]string{c.pickWord("noun") + "_" + c.pickWord("noun"), fmt.Sprint(c.IntN(5000)), c.sentence()})
+					t.addRow([]string{c.pickWord("noun") + "_" + c.pickWord("noun"), fmt.Sprint(c.IntN(5000)), c.sentence()})
 				}
-				t.end()
-				c.skip(1)
+				t.endTable()
+				c.emptyLines(1)
 			default:
 				figures++
 				c.picture(c.between(150, 260), figures)
@@ -221,7 +221,7 @@ func (c *odtComposer) program() {
 		}
 		c.put(`<text:p text:style-name="Code">%s</text:p>`, text)
 	}
-	c.skip(1)
+	c.emptyLines(1)
 }
 
 // composeOfficeResume sets a curriculum vitae, its dates before a tabulator or at the right margin.
@@ -254,7 +254,7 @@ func composeOfficeResume(c *odtComposer) {
 		}
 	}
 	c.heading(1, "Languages")
-	c.facts([]string{"English", "French", "German"}[:c.count(2, 3)])
+	c.labelledValues([]string{"English", "French", "German"}[:c.count(2, 3)])
 }
 
 // odtTable writes a table, and keeps its cells.
@@ -296,12 +296,12 @@ func (c *odtComposer) beginTable(ruling Ruling, head []string, widths []int, num
 		style := c.addStyle("table-column", fmt.Sprintf(`<style:table-column-properties style:rel-column-width="%d*"/>`, 1000*width))
 		c.put(`<table:table-column table:style-name="%s"/>`, style)
 	}
-	t.row(head)
+	t.addRow(head)
 	return t
 }
 
-// row adds a row.
-func (t *odtTable) row(cells []string) {
+// addRow adds a row.
+func (t *odtTable) addRow(cells []string) {
 	var out strings.Builder
 	for column, text := range cells {
 		style := "Cell"
@@ -327,8 +327,8 @@ func (t *odtTable) row(cells []string) {
 	t.table.Rows++
 }
 
-// end writes the rows.
-func (t *odtTable) end() {
+// endTable writes the rows.
+func (t *odtTable) endTable() {
 	words := make([]string, len(t.table.Cells))
 	for i, cell := range t.table.Cells {
 		words[i] = cell.Text
@@ -368,8 +368,8 @@ func (c *odtComposer) captionedTable(ruling Ruling, number int) {
 		for range columns {
 			row = append(row, value())
 		}
-		t.row(row)
+		t.addRow(row)
 	}
-	t.end()
-	c.skip(1)
+	t.endTable()
+	c.emptyLines(1)
 }

@@ -244,10 +244,7 @@ func typesetLaTeX(ctx context.Context, c *latexComposer) ([]byte, *printed, erro
 	cmd := exec.CommandContext(ctx, LuaLaTeX, "--interaction=nonstopmode", "--halt-on-error", "document.tex")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "OSFONTDIR=/usr/share/fonts//", "SOURCE_DATE_EPOCH=0", "FORCE_SOURCE_DATE=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("%w (Debian packages texlive-latex-base, texlive-luatex): %s", err, out[max(0, len(out)-1500):])
-	}
-	pdf, err := os.ReadFile(filepath.Join(dir, "document.pdf"))
+	pdf, err := runTypesetter(cmd, filepath.Join(dir, "document.pdf"), "texlive-latex-base, texlive-luatex")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -257,6 +254,20 @@ func typesetLaTeX(ctx context.Context, c *latexComposer) ([]byte, *printed, erro
 	}
 	found, err := c.placeBlocks(string(places))
 	return pdf, found, err
+}
+
+// runTypesetter runs the command of a typesetter, which comes with Debian packages, and returns the file that it makes. Some
+// end without an error where they made none.
+func runTypesetter(cmd *exec.Cmd, file, packages string) ([]byte, error) {
+	out, err := cmd.CombinedOutput()
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (Debian packages %s): %s", err, packages, out[max(0, len(out)-1500):])
+	}
+	return data, nil
 }
 
 // setRect is a run of glyphs or a rule of a block.

@@ -194,13 +194,9 @@ func typesetOffice(ctx context.Context, profile string, c *odtComposer) ([]byte,
 	cmd := exec.CommandContext(ctx, officeProgram, "-env:UserInstallation=file://"+profile, "--headless", "--norestore", "--convert-to",
 		`pdf:writer_pdf_Export:{"ExportBookmarksToPDFDestination":{"type":"boolean","value":"true"},"UseTaggedPDF":{"type":"boolean","value":"false"}}`,
 		"--outdir", dir, source)
-	out, err := cmd.CombinedOutput()
+	pdf, err := runTypesetter(cmd, file, "libreoffice-writer-nogui")
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w (Debian package libreoffice-writer-nogui): %s", err, out)
-	}
-	pdf, err := os.ReadFile(file)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %s", err, out)
+		return nil, nil, err
 	}
 	places, err := exec.CommandContext(ctx, "pdfinfo", "-dests", file).Output()
 	if err != nil {

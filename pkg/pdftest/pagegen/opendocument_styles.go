@@ -123,9 +123,9 @@ func (c *odtComposer) beginSection(columns int, balanced bool) {
 	c.put(`<text:section text:style-name="%s" text:name="Section%d">`, style, c.names)
 }
 
-// frame writes a paragraph to which a frame is anchored that stands at the left or right of the text around it. What
+// textFrame writes a paragraph to which a frame is anchored that stands at the left or right of the text around it. What
 // the function writes stands in it, and is a text of its own.
-func (c *odtComposer) frame(width float64, write func()) {
+func (c *odtComposer) textFrame(width float64, write func()) {
 	side := choose(c.chance, "left", "right")
 	look := ""
 	if c.happens(0.6) {

@@ -80,9 +80,9 @@ func TestOfficeTablesArePartedByPages(t *testing.T) {
 	c := newODTComposer(1, "office-report", "eng")
 	c.pageHeight = 800
 	table := c.beginTable(Ruled, []string{"Name", "Age"}, []int{1, 1}, []bool{false, true})
-	table.row([]string{"Ann", "40"})
-	table.row([]string{"Ben", "41"})
-	table.end()
+	table.addRow([]string{"Ann", "40"})
+	table.addRow([]string{"Ben", "41"})
+	table.endTable()
 	found, err := c.placeBlocks("Page  Destination  Name\n   1 [ XYZ   57  785 null      ] \"b1\"\n   1 [ XYZ   57  770 null      ] \"b1-1\"\n"+
 		"   2 [ XYZ   57  755 null      ] \"b1-2\"\n   2 [ XYZ   90  755 null      ] \"e1\"\n", 2)
 	if err != nil {
