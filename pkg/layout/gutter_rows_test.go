@@ -151,19 +151,28 @@ func TestRowsBelowHead(t *testing.T) {
 	}
 }
 
-// TestNoteBelowTable leaves a footnote, whose mark stands apart from its text, out of the table above it.
+// TestNoteBelowTable leaves a footnote, whose mark stands apart from its text, out of the table above it, be it long or short,
+// but no row of sums.
 func TestNoteBelowTable(t *testing.T) {
 	t.Parallel()
 	rows := []string{"Kitchen", "Colour", "Family", "Forest", "7,757", "2,598", "Library", "9,410", "6,925", "Window", "6,881", "540"}
-	var lines []*inkstreamv1.Line
-	for i, text := range rows {
-		lines = append(lines, at(60+140*float64(i%3), 100+14*float64(i/3), 10, text))
-	}
-	lines = append(lines, at(60, 172, 9, "1"), at(74, 172, 9, "Before each movement closed the building, the natural valley was given to each merchant."))
-	page := ruledPage(across(60, 160, 164), lines)
-	ArrangePage(page)
-	blocks := page.GetBlocks()
-	if len(blocks) != 2 || blocks[0].GetTable().GetRows() != 4 || blocks[0].GetTable().GetColumns() != 3 {
-		t.Errorf("the table and its note read %q", allText(page))
+	for _, tt := range []struct {
+		mark, text string
+		x          float64
+		want       int32
+	}{
+		{"1", "Before each movement closed the building, the natural valley was given to each merchant.", 74, 4},
+		{"12", "Nobody saw it.", 80, 4},
+		{"Net", "24,048", 196, 5},
+	} {
+		var lines []*inkstreamv1.Line
+		for i, text := range rows {
+			lines = append(lines, at(60+140*float64(i%3), 100+14*float64(i/3), 10, text))
+		}
+		page := ruledPage(across(60, 160, 154), append(lines, at(60, 158, 9, tt.mark), at(tt.x, 158, 9, tt.text)))
+		ArrangePage(page)
+		if got := page.GetBlocks()[0].GetTable(); got.GetRows() != tt.want || got.GetColumns() != 3 {
+			t.Errorf("%s %s: the table and what is below it read %q", tt.mark, tt.text, allText(page))
+		}
 	}
 }

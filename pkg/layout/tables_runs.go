@@ -3,6 +3,7 @@ package layout
 import (
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -231,17 +232,19 @@ func (r *tableRuns) isTextBelowRule(row, next tableLine, x0, x1 float64) bool {
 }
 
 // isNoteBelow reports whether a line that begins at the left edge, which may be short, parts a row from the next, and
-// that is a note: a mark and, set apart from it, a sentence below several cells.
+// that is a note: a mark and, set apart from it but before the next column, words.
 func (r *tableRuns) isNoteBelow(row, next tableLine, left float64) bool {
-	const words, mark, slack = 5, 3, 1.0 // words of a note at least, characters of a mark at most, ems
+	const words, mark, slack = 2, 3, 1.0 // words of a note at least, characters of a mark at most, ems
 	if len(next.cells) != 2 || len(row.cells) < 2 || len(next.cells[1].words) < words {
 		return false
 	}
 	if line := r.across.longestBetween(row.y1, next.y0); line.to == line.from || math.Abs(line.from-left) > slack*r.em {
 		return false
 	}
-	text, first := next.cells[1], segmentsText(next.cells[:1])
-	return utf8.RuneCountInString(first) <= mark && text.x0 < row.cells[1].x0 && text.x1 > row.cells[1].x1
+	first, text := segmentsText(next.cells[:1]), segmentsText(next.cells[1:])
+	n := utf8.RuneCountInString(first)
+	return n <= mark && (n == 1 || !strings.ContainsFunc(first, unicode.IsLetter)) && !isNumeric(text) &&
+		next.cells[1].x0 < row.cells[1].x0
 }
 
 // splitRun returns the first part of a run that may be a table, where they are two tables, or a table and what only
