@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -184,14 +183,6 @@ func (b *callBroker) serveCall(ctx context.Context, c Call, under *callsUnderWay
 // handleWithRecover turns a panic into an error, which is one caller's trouble alone.
 func handleWithRecover(ctx context.Context, question []byte,
 	handle func(context.Context, []byte) (any, error)) (v any, err error) {
-	defer recoverPanic(&err)
+	defer fault.RecoverPanic(&err)
 	return handle(ctx, question)
-}
-
-// recoverPanic, deferred, turns a panic into an engine's crash. The error tells where it came from, and not what it
-// says, which may be a document's text.
-func recoverPanic(err *error) {
-	if p := recover(); p != nil {
-		*err = fault.Wrap(fault.EngineCrash, fault.Internal, fmt.Errorf("panic of type %T\n%s", p, debug.Stack()))
-	}
 }

@@ -82,7 +82,7 @@ func (c *Consumer) handleDelivery(ctx context.Context, d *Delivery) {
 // runHandler runs the handler. A panic is an engine's crash: the task is tried once more, and then given up, and other
 // tasks go on.
 func (c *Consumer) runHandler(ctx context.Context, d *Delivery) (err error) {
-	defer recoverPanic(&err)
+	defer fault.RecoverPanic(&err)
 	return c.handler.HandleTask(ctx, d)
 }
 

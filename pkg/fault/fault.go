@@ -5,6 +5,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 )
 
 // Kind says what to do with an error.
@@ -104,4 +105,12 @@ func UserMessageOf(err error) string {
 		return e.Message
 	}
 	return CodeOf(err).DescribeCode()
+}
+
+// RecoverPanic, deferred, turns a panic into an engine's crash. The error tells where it came from, and not what it
+// says, which may be a document's text.
+func RecoverPanic(err *error) {
+	if p := recover(); p != nil {
+		*err = Wrap(EngineCrash, Internal, fmt.Errorf("panic of type %T\n%s", p, debug.Stack()))
+	}
 }

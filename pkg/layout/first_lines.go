@@ -85,6 +85,9 @@ func isIndentedBelowSentence(p *textColumn, start, i int) bool {
 // isAtRightEdge reports whether line i begins in the middle of the column or farther, and ends at its right edge, as a
 // signature or a date does, below the end of a sentence.
 func isAtRightEdge(p *textColumn, i int) bool {
+	if i == 0 {
+		return false
+	}
 	s := p.shapes[i]
 	return s.x0-p.left > mostFirstIndent*p.em && 2*s.x0 > p.left+p.right && p.right-s.x1 < maxEdgeIndent*p.em && p.shapes[i-1].endsSentence
 }

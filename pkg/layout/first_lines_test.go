@@ -55,6 +55,7 @@ func TestParagraphsOfAColumn(t *testing.T) {
 		{"lines in the middle", []columnLine{{30, 0, false, "The harbour was closed for"}, {14, 12, false, "the winter, and nobody came there."},
 			{20, 12, false, "The mole was of stone and then"}, {2, 12, false, "of the oak of all the north that was cut."}, {60, 12, false, "It is gone."}}, 1},
 		{"a signature", []columnLine{goesOn, ends, {152, 12, true, "Clara Radley"}}, 2},
+		{"two lines at the right edge", []columnLine{{140, 0, true, "Given at Harwick."}, {152, 12, true, "Clara Radley"}, goesOn, goesOn, ends}, 2},
 		{"the same room below a full line", []columnLine{goesOn, goesOn, {0, 12, false, "Mole Street"}, {0, 15, true, "Barlow and sons; " + on[:28]}, goesOn, {0, 12, false, "Oak Lane"},
 			{0, 15, true, "Carver and sons; " + on[:28]}, goesOn, {0, 12, false, "Elm Lane"}, {0, 15, true, "Ellery and sons; " + on[:28]}, goesOn,
 			{0, 12, true, "Harwick Road 12, Millbrook, 277 919 45"}, {0, 15, true, "Garrick and sons; " + on[:27]}, {0, 12, false, "Ash Lane"}}, 5},

@@ -512,7 +512,7 @@ func areTablesStacked(side, other []segment) bool {
 // the edge of the text, as beside the titles in a curriculum vitae.
 func endsLastLine(left, right []sideLine, em float64) bool {
 	const most, words, level = 3, 4, 0.3 // lines, words, ems
-	if len(right) != 1 || len(left) > most || right[0].words > words || math.Abs(right[0].centerY()-left[len(left)-1].centerY()) > level*em {
+	if len(right) != 1 || len(left) == 0 || len(left) > most || right[0].words > words || math.Abs(right[0].centerY()-left[len(left)-1].centerY()) > level*em {
 		return false
 	}
 	hasDigit := func(w *inkstreamv1.Word) bool { return strings.ContainsFunc(w.GetText(), unicode.IsDigit) }

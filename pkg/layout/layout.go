@@ -112,6 +112,23 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	page.Text = PageText(page)
 }
 
+// KeepOrder gives a page its Text, and a paragraph for each of its blocks, in the order in which they came. It is for
+// pages that cannot be arranged.
+func KeepOrder(page *inkstreamv1.Page) {
+	var blocks []*inkstreamv1.Block
+	for _, b := range page.GetBlocks() {
+		var lines []*inkstreamv1.Line
+		for _, l := range collectLines(&inkstreamv1.Page{Blocks: []*inkstreamv1.Block{b}}).lines {
+			lines = append(lines, newLine(l.words, l.angle))
+		}
+		if len(lines) > 0 {
+			blocks = append(blocks, newBlock(lines))
+		}
+	}
+	page.Blocks = blocks
+	page.Text = PageText(page)
+}
+
 // arranger builds the blocks of one page.
 type arranger struct {
 	page  *inkstreamv1.Page

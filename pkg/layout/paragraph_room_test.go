@@ -137,6 +137,9 @@ func TestEndsLastLine(t *testing.T) {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
 		}
 	}
+	if endsLastLine(nil, lines(at(400, 116, 10, "2013–2015")), 10) {
+		t.Error("a date ends a line where there is none")
+	}
 }
 
 // TestHeadingAboveTableHead takes the heading of a table, above a head that does not reach across the columns above

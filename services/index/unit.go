@@ -100,13 +100,12 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 	if err != nil {
 		return nil, fmt.Errorf("read batch: %w", err)
 	}
-	var batch inkstreamv1.PageBatch
-	if err := proto.Unmarshal(data, &batch); err != nil {
-		return nil, fmt.Errorf("decode batch: %w", err)
+	byNumber, err := decodeBatch(data)
+	if err != nil {
+		return nil, err
 	}
-	byNumber := make(map[int32]*inkstreamv1.Page, len(batch.GetPages()))
-	for _, p := range batch.GetPages() {
-		byNumber[p.GetNumber()] = p
+	arrange := func(p *inkstreamv1.Page) {
+		layout.ArrangePageWith(p, layout.Options{Tables: s.Job.Options.Tables.IsOn()})
 	}
 	var pages []*inkstreamv1.Page
 	for _, n := range t.GetPages() {
@@ -117,7 +116,13 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 		if p == nil {
 			return nil, fault.New(fault.Internal, "batch lacks page %d", n)
 		}
-		layout.ArrangePageWith(p, layout.Options{Tables: s.Job.Options.Tables.IsOn()})
+		if err := tryArrange(p, arrange); err != nil {
+			st.deps.Log.ErrorContext(ctx, "page could not be arranged, and keeps the order of its file", "job", s.Job.ID, "page", n,
+				"error", err)
+			if p, err = rereadUnarranged(data, n); err != nil {
+				return nil, err
+			}
+		}
 		document.DetectLanguages(p)
 		if o := p.GetOutcome(); (o == outcome.Native || o == outcome.Blank) && p.GetQuality() == 0 {
 			p.Quality = 1 // sound text of its own, or none to read wrong
@@ -125,6 +130,42 @@ func (st *pageSteps) readUncountedPages(ctx context.Context, s *stage.Snapshot,
 		pages = append(pages, p)
 	}
 	return pages, nil
+}
+
+// decodeBatch returns the pages of a batch by their numbers.
+func decodeBatch(data []byte) (map[int32]*inkstreamv1.Page, error) {
+	var batch inkstreamv1.PageBatch
+	if err := proto.Unmarshal(data, &batch); err != nil {
+		return nil, fmt.Errorf("decode batch: %w", err)
+	}
+	byNumber := make(map[int32]*inkstreamv1.Page, len(batch.GetPages()))
+	for _, p := range batch.GetPages() {
+		byNumber[p.GetNumber()] = p
+	}
+	return byNumber, nil
+}
+
+// tryArrange arranges a page. A panic is an error of ours, for which the document shall not be lost: it is returned, and
+// what has become of the page by then is of no use.
+func tryArrange(p *inkstreamv1.Page, arrange func(*inkstreamv1.Page)) (err error) {
+	defer fault.RecoverPanic(&err)
+	arrange(p)
+	return nil
+}
+
+// unarrangedNote tells of a page whose words stand in the order of its file.
+const unarrangedNote = "the page could not be arranged: its words stand in the order of the file"
+
+// rereadUnarranged returns a page of a batch with its words in the order in which they came.
+func rereadUnarranged(batch []byte, number int32) (*inkstreamv1.Page, error) {
+	byNumber, err := decodeBatch(batch)
+	if err != nil {
+		return nil, err
+	}
+	p := byNumber[number]
+	layout.KeepOrder(p)
+	p.Notes = append(p.Notes, unarrangedNote)
+	return p, nil
 }
 
 // indexedPage returns a page of a job, whose document is cut into so many chunks, as the search index has it. Pages of the
