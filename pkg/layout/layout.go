@@ -92,6 +92,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge, native: !in.recognised}
 	a.style.detectFixedPitch(in.lines)
 	a.style.detectTypescript(in.lines)
+	a.style.markNumberedCode(in.lines)
 	if in.recognised && isPlausibleOrder(page.GetBlocks(), collectRulings(page.GetRulings(), 0)) {
 		page.Blocks = a.buildRecognisedBlocks(in)
 	} else {
@@ -201,7 +202,7 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	area := textArea{r: collectRulings(a.page.GetRulings(), t)}
 	a.insertLeaders(&g, &area.r, em)
 	area.lines = g.lines
-	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript}
+	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript, codeNumbers: a.style.codeNumbers}
 	al := aligner{textSetting: textSetting{em: em, textEm: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
 	if !a.native {
 		al.textEm = medianLetterSize(g.lines, t)

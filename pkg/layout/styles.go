@@ -21,6 +21,8 @@ type styles struct {
 	pitch float64
 	// typescript says that fixed pitch tells no code: see detectTypescript.
 	typescript bool
+	// codeNumbers are the numbers that count lines of code, each with the style of the code: see markNumberedCode.
+	codeNumbers map[*inkstreamv1.Word]fontStyle
 }
 
 // findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in
@@ -116,6 +118,11 @@ func newStyles(fonts []*inkstreamv1.Font) *styles {
 }
 
 func (s *styles) fontStyleOf(w *inkstreamv1.Word) fontStyle {
+	if len(s.codeNumbers) > 0 {
+		if code, ok := s.codeNumbers[w]; ok {
+			return code
+		}
+	}
 	if n := int(w.GetFont()); n > 0 && n < len(s.fonts) {
 		return s.fonts[n]
 	}
