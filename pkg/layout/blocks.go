@@ -237,13 +237,32 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	if st.typescript {
 		clearTypescript(lines, shapes, st.rotation)
 	}
-	if !isContentsColumn(shapes) {
-		return splitColumn(lines, shapes, em, st, false)
+	if isContentsColumn(shapes) {
+		first, end := contentsEntries(shapes, em)
+		return slices.Concat(splitColumn(lines[:first:first], shapes[:first], em, st, false),
+			splitColumn(lines[first:end:end], shapes[first:end], em, st, true),
+			splitColumn(lines[end:], shapes[end:], em, st, false))
 	}
-	first, end := contentsEntries(shapes, em)
-	return slices.Concat(splitColumn(lines[:first:first], shapes[:first], em, st, false),
-		splitColumn(lines[first:end:end], shapes[first:end], em, st, true),
-		splitColumn(lines[end:], shapes[end:], em, st, false))
+	if isIndexColumn(lines) {
+		for i, l := range lines {
+			shapes[i].endsWithPageNumber, shapes[i].startsLower = endsIndexEntry(l.GetWords()), false
+		}
+		return splitColumn(lines, shapes, em, st, true)
+	}
+	var blocks []*inkstreamv1.Block
+	find, start := contentsFinder{style: st}, 0
+	for _, l := range lines {
+		find.lines = append(find.lines, l.GetWords())
+	}
+	for first, end := find.findRun(0); end > 0; first, end = find.findRun(end) {
+		for i := first; i < end; i++ {
+			_, shapes[i].endsWithPageNumber = parsePageNumber(lines[i].Words[len(lines[i].Words)-1].GetText())
+		}
+		blocks = slices.Concat(blocks, splitColumn(lines[start:first:first], shapes[start:first], em, st, false),
+			splitColumn(lines[first:end:end], shapes[first:end], em, st, true))
+		start = end
+	}
+	return slices.Concat(blocks, splitColumn(lines[start:], shapes[start:], em, st, false))
 }
 
 // isRightToLeftColumn reports whether most lines run from right to left.
@@ -566,14 +585,14 @@ func (p *textColumn) leavesItem(start, i int) bool {
 // assignBlockType gives a block the type that its own lines tell: code, an item of a list, a formula. The rest is
 // known from the page, or the document.
 func (p *textColumn) assignBlockType(b *inkstreamv1.Block, shapes []lineShape) *inkstreamv1.Block {
-	mono, formula := true, true
+	mono, formula, counters := true, true, true
 	for _, s := range shapes {
-		mono = mono && s.style.mono
+		mono, counters = mono && s.style.mono, counters && s.counter > 0
 		formula = formula && s.style.math > minMathShare
 	}
 	first := shapes[0]
 	switch {
-	case mono && (len(shapes) > 1 || len(b.GetLines()[0].GetWords()) > 1):
+	case mono && !counters && (len(shapes) > 1 || len(b.GetLines()[0].GetWords()) > 1):
 		b.Type = Code
 	case formula && len(shapes) <= 6:
 		b.Type = Formula

@@ -90,6 +90,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 		}
 	}
 	a := arranger{page: page, style: newStyles(page.GetFonts()), opts: opts, em: 10, judge: judge, native: !in.recognised}
+	a.style.links = page.GetLinks()
 	a.style.detectFixedPitch(in.lines)
 	a.style.detectTypescript(in.lines)
 	a.style.markNumberedCode(in.lines)
@@ -202,7 +203,8 @@ func (a *arranger) arrangeGroup(g angleGroup, tables bool) ([]*inkstreamv1.Block
 	area := textArea{r: collectRulings(a.page.GetRulings(), t)}
 	a.insertLeaders(&g, &area.r, em)
 	area.lines = g.lines
-	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript, codeNumbers: a.style.codeNumbers}
+	style := &styles{fonts: a.style.fonts, rotation: t, em: em, typescript: a.style.typescript, codeNumbers: a.style.codeNumbers,
+		links: a.style.links}
 	al := aligner{textSetting: textSetting{em: em, textEm: em, style: style}, disabled: !a.opts.Tables || !tables, judge: a.judge.Table}
 	if !a.native {
 		al.textEm = medianLetterSize(g.lines, t)
@@ -253,7 +255,7 @@ func (a *arranger) arrangeArea(area *textArea, al aligner, angle int32) []*inkst
 	if len(area.tables) > 0 {
 		rest = medianTypeSize(area.lines, t) // tables are often set in smaller type
 	}
-	segments := splitSegments(area.lines, t, rest)
+	segments := splitSegments(area.lines, t, rest, al.style)
 	for _, tab := range area.tables {
 		segments = append(segments, segment{rect: tab.rect, table: tab, order: len(segments), text: tableTextLength})
 	}

@@ -88,17 +88,21 @@ func parseLineNumber(word string) (int, bool) {
 func takeCountingRun(lines []numberedLine) (run, rest []numberedLine) {
 	run = append(run, lines[0])
 	for _, l := range lines[1:] {
-		last := run[len(run)-1]
-		step := l.value - last.value
-		height := last.number.height()
-		isAligned := math.Abs(l.number.x1-last.number.x1) < height || math.Abs(l.number.x0-last.number.x0) < height/2
-		if step >= 1 && step <= 2 && isAligned && l.number.y0 > last.number.y1-0.3*height {
+		if l.countsOn(run[len(run)-1]) {
 			run = append(run, l)
 		} else {
 			rest = append(rest, l)
 		}
 	}
 	return run, rest
+}
+
+// countsOn reports whether the number counts on from the one of a line above, with one missing between at most, and is
+// aligned with it.
+func (l numberedLine) countsOn(above numberedLine) bool {
+	step, height := l.value-above.value, above.number.height()
+	isAligned := math.Abs(l.number.x1-above.number.x1) < height || math.Abs(l.number.x0-above.number.x0) < height/2
+	return step >= 1 && step <= 2 && isAligned && l.number.y0 > above.number.y1-0.3*height
 }
 
 // countsRunningText reports whether the lines that numbers count are those of a text which runs on from line to line.

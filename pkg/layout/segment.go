@@ -85,6 +85,7 @@ type segment struct {
 	order         int     // place in the input
 	continuesLine bool    // nothing but a gap sets it apart from the segment before it, which stands on the same line
 	rtl           bool    // most of its letters are written from right to left
+	numbered      bool    // its first word counts a line of code, and stays with the second
 	table         *table  // the segment stands for a table that was found before, and has no words
 }
 
@@ -113,16 +114,18 @@ func newSegment(words []*inkstreamv1.Word, t rotation) segment {
 // of an em, gutters between columns begin at one.
 const wideGap = 0.95
 
-// splitSegments cuts lines into segments; em is the height of most of them, in points.
-func splitSegments(lines []inputLine, t rotation, em float64) []segment {
+// splitSegments cuts lines into segments; em is the height of most of them, in points. A number that counts a line of
+// code stays with it.
+func splitSegments(lines []inputLine, t rotation, em float64, st *styles) []segment {
 	segments := make([]segment, 0, len(lines)+len(lines)/4)
 	for _, line := range lines {
 		rtl := isRightToLeft(line.words)
+		_, numbered := st.codeNumbers[line.words[0]]
 		goes := false
 		start, cur := 0, t.rotateRect(rectFromBox(line.words[0].GetBbox()))
 		last := cur
 		flush := func(end int) {
-			s := segment{rect: cur, words: line.words[start:end:end], order: len(segments), continuesLine: goes, rtl: rtl}
+			s := segment{rect: cur, words: line.words[start:end:end], order: len(segments), continuesLine: goes, rtl: rtl, numbered: numbered && start == 0}
 			s.measureText(t)
 			segments = append(segments, s)
 		}
@@ -132,7 +135,7 @@ func splitSegments(lines []inputLine, t rotation, em float64) []segment {
 				box = rect{last.x1, last.y0, last.x1, last.y1}
 				word.Bbox = t.unrotateRect(box).toBox()
 			}
-			if startsNewSegment(cur, last, box, em, rtl) {
+			if !(numbered && i == 0) && startsNewSegment(cur, last, box, em, rtl) {
 				flush(i + 1)
 				goes = !rtl && box.x0 >= last.x1 && spanDistance(last.y0, last.y1, box.y0, box.y1) <= 0
 				start, cur = i+1, box

@@ -214,7 +214,7 @@ func (j *gutterJudge) splitAtGutters(segments []segment, t rotation) []segment {
 	for _, s := range segments {
 		start := 0
 		for i := 1; i < len(s.words); i++ {
-			if cuts[s.words[i]] {
+			if cuts[s.words[i]] && !(s.numbered && i == 1) {
 				part := segmentPart(s, start, i, t)
 				part.continuesLine = s.continuesLine || start > 0
 				out = append(out, part)

@@ -23,6 +23,7 @@ type styles struct {
 	typescript bool
 	// codeNumbers are the numbers that count lines of code, each with the style of the code: see markNumberedCode.
 	codeNumbers map[*inkstreamv1.Word]fontStyle
+	links       []*inkstreamv1.Link // of the page
 }
 
 // findRunIns finds out whether text begins with bold words more often than bold lines stand alone, as in

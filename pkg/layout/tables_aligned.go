@@ -66,6 +66,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			}
 		}
 	}
+	a.leaveContents(lines)
 	leaveOptions(lines)
 	var out []rowGroup
 	runs := tableRuns{a.textSetting, lines}
@@ -103,6 +104,19 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 		out = append(out, rowGroup{rows: rows[start:]})
 	}
 	return out
+}
+
+// leaveContents says of the rows of tables of contents without dots that they are no table's.
+func (a *aligner) leaveContents(lines []tableLine) {
+	find := contentsFinder{style: a.style}
+	for _, l := range lines {
+		find.lines = append(find.lines, segmentWords(l.cells))
+	}
+	for first, end := find.findRun(0); end > 0; first, end = find.findRun(end) {
+		for i := first; i < end; i++ {
+			lines[i].several = false
+		}
+	}
 }
 
 // splitRowCells returns the parts of a row that stand apart, from left to right.

@@ -149,7 +149,7 @@ func TestIsJustifiedText(t *testing.T) {
 			wordsBetween(118, 8, "prevents towards an", 211, 243, 249, 279, 285, 294)})
 		a := aligner{textSetting: textSetting{em: 8, style: &styles{em: 8}}}
 		var lines []tableLine
-		for _, r := range (leaf{splitSegments(collectLines(page).lines, 0, 8)}).buildRows(8) {
+		for _, r := range (leaf{splitSegments(collectLines(page).lines, 0, 8, &styles{})}).buildRows(8) {
 			cells := a.splitRowCells(r)
 			lines = append(lines, tableLine{row: r, cells: cells, several: a.hasSeveralCells(cells)})
 		}
