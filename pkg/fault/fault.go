@@ -107,7 +107,7 @@ func UserMessageOf(err error) string {
 	return CodeOf(err).DescribeCode()
 }
 
-// RecoverPanic, deferred, turns a panic into an engine's crash. The error tells where it came from, and not what it
+// RecoverPanic turns a panic into an engine's crash, where it is deferred. The error tells where it came from, and not what it
 // says, which may be a document's text.
 func RecoverPanic(err *error) {
 	if p := recover(); p != nil {

@@ -237,32 +237,7 @@ func splitParagraphs(lines []*inkstreamv1.Line, em float64, st *styles) []*inkst
 	if st.typescript {
 		clearTypescript(lines, shapes, st.rotation)
 	}
-	if isContentsColumn(shapes) {
-		first, end := contentsEntries(shapes, em)
-		return slices.Concat(splitColumn(lines[:first:first], shapes[:first], em, st, false),
-			splitColumn(lines[first:end:end], shapes[first:end], em, st, true),
-			splitColumn(lines[end:], shapes[end:], em, st, false))
-	}
-	if isIndexColumn(lines) {
-		for i, l := range lines {
-			shapes[i].endsWithPageNumber, shapes[i].startsLower = endsIndexEntry(l.GetWords()), false
-		}
-		return splitColumn(lines, shapes, em, st, true)
-	}
-	var blocks []*inkstreamv1.Block
-	find, start := contentsFinder{style: st}, 0
-	for _, l := range lines {
-		find.lines = append(find.lines, l.GetWords())
-	}
-	for first, end := find.findRun(0); end > 0; first, end = find.findRun(end) {
-		for i := first; i < end; i++ {
-			_, shapes[i].endsWithPageNumber = parsePageNumber(lines[i].Words[len(lines[i].Words)-1].GetText())
-		}
-		blocks = slices.Concat(blocks, splitColumn(lines[start:first:first], shapes[start:first], em, st, false),
-			splitColumn(lines[first:end:end], shapes[first:end], em, st, true))
-		start = end
-	}
-	return slices.Concat(blocks, splitColumn(lines[start:], shapes[start:], em, st, false))
+	return splitAtContents(lines, shapes, em, st)
 }
 
 // isRightToLeftColumn reports whether most lines run from right to left.

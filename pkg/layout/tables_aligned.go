@@ -66,7 +66,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			}
 		}
 	}
-	a.leaveContents(lines)
+	leaveContents(lines, a.style)
 	leaveOptions(lines)
 	var out []rowGroup
 	runs := tableRuns{a.textSetting, lines}
@@ -107,8 +107,8 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 }
 
 // leaveContents says of the rows of tables of contents without dots that they are no table's.
-func (a *aligner) leaveContents(lines []tableLine) {
-	find := contentsFinder{style: a.style}
+func leaveContents(lines []tableLine, st *styles) {
+	find := contentsFinder{style: st}
 	for _, l := range lines {
 		find.lines = append(find.lines, segmentWords(l.cells))
 	}

@@ -145,7 +145,7 @@ func decodeBatch(data []byte) (map[int32]*inkstreamv1.Page, error) {
 	return byNumber, nil
 }
 
-// tryArrange arranges a page. A panic is an error of ours, for which the document shall not be lost: it is returned, and
+// tryArrange arranges a page. A panic is an error of ours, for which the document is not lost: it is returned, and
 // what has become of the page by then is of no use.
 func tryArrange(p *inkstreamv1.Page, arrange func(*inkstreamv1.Page)) (err error) {
 	defer fault.RecoverPanic(&err)
