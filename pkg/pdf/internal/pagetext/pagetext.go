@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"inkstream.dev/pkg/pdf/internal/pdfium"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
@@ -49,6 +50,11 @@ func BuildText(text pdfium.Text, frame Frame) Text {
 	b.word.reset()
 	for i := range text.Runs {
 		b.runs[i] = b.displayRun(&text.Runs[i])
+	}
+	for i := range text.Chars {
+		if accentMarks[text.Chars[i].Rune] != 0 {
+			b.detachedAccent(i)
+		}
 	}
 	for i := range text.Chars {
 		b.addChar(i)
@@ -158,6 +164,8 @@ type builder struct {
 	line  line
 	word  word
 
+	composed map[int]rune // letters with an accent that is listed elsewhere, by their places; 0 for the accent
+
 	hyphen bool // the last character was a hyphen that PDFium took for the end of a line
 
 	last    rune // the last character, where it stood, and in which run
@@ -173,7 +181,7 @@ type line struct {
 }
 
 type word struct {
-	text strings.Builder
+	text []byte
 	box  box
 	run  int32
 	// lo and hi enclose ascent and descent of its sane runs.
@@ -182,10 +190,12 @@ type word struct {
 	// from and to enclose, in bytes, the characters that are seen, and visible is where those stand.
 	from, to int
 	visible  box
+	last     rune // its last character, and where that stands
+	lastAt   box
 }
 
 func (w *word) reset() {
-	w.text.Reset()
+	w.text, w.last = w.text[:0], 0
 	w.box, w.run, w.soft = emptyBox, -1, false
 	w.lo, w.hi = math.Inf(1), math.Inf(-1)
 	w.from, w.to, w.visible = -1, 0, emptyBox
@@ -210,6 +220,8 @@ func (b *builder) addChar(i int) {
 		b.finishLine()
 		return
 	case c.Tight:
+		return
+	case c.Generated && b.isBlankAtAccent(i):
 		return
 	case c.Generated || unicode.IsSpace(c.Rune):
 		b.finishWord()
@@ -240,6 +252,12 @@ func (b *builder) addChar(i int) {
 	}
 	if b.isOverprint(r, at, c.Run) {
 		return
+	}
+	if composed, ok := b.composed[i]; ok {
+		if composed == 0 {
+			return // its letter stands for it
+		}
+		r = composed
 	}
 	b.breakLineBefore(at, run, c.Run)
 	b.addToWord(r, at, run, c.Run, seen)
@@ -339,14 +357,19 @@ func (b *builder) addToWord(r rune, at box, run *runInfo, index int32, seen bool
 	}
 	w.soft = false
 	if seen && w.from < 0 {
-		w.from = w.text.Len()
+		w.from = len(w.text)
 	}
-	w.text.WriteRune(r)
+	if letter, ok := accentedLetter(w.last, r, w.lastAt, at, run.angle); ok {
+		w.text = w.text[:len(w.text)-utf8.RuneLen(w.last)]
+		r = letter
+	}
+	w.text = utf8.AppendRune(w.text, r)
+	w.last, w.lastAt = r, at
 	if !at.isEmpty() {
 		w.box.extendBy(at)
 	}
 	if seen {
-		w.to = w.text.Len()
+		w.to = len(w.text)
 		w.visible.extendBy(at)
 	}
 	if run.trusted {
@@ -361,7 +384,7 @@ func (b *builder) finishWord() {
 	}
 	run := &b.runs[w.run]
 	if w.soft {
-		w.text.WriteByte('-')
+		w.text = append(w.text, '-')
 	}
 	bounds := w.box
 	if bounds.isEmpty() { // glyphs without outlines: place the word by its run
@@ -370,7 +393,7 @@ func (b *builder) finishWord() {
 	if w.lo < w.hi {
 		bounds.setAcrossExtent(run.angle, w.lo, w.hi)
 	}
-	text := w.text.String()
+	text := string(w.text)
 	bounds, seen := bounds.clipTo(b.page)
 	if !seen {
 		if w.from < 0 {
