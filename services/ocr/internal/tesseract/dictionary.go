@@ -2,6 +2,7 @@ package tesseract
 
 import (
 	"encoding/binary"
+	"io"
 	"math/bits"
 	"os"
 	"path/filepath"
@@ -14,8 +15,10 @@ import (
 
 // Where a model has what: its file begins with a number of parts, and where each begins; -1 for those it lacks.
 const (
+	networkPart = 17 // lstm
 	wordsPart   = 19 // lstm-word-dawg
 	lettersPart = 21 // lstm-unicharset
+	codesPart   = 22 // lstm-recoder
 	// maxModelParts is more than any version of Tesseract knows.
 	maxModelParts = 64
 	// maxLetterBytes bounds the list of a model's letters: that of Chinese has 300 kB.
@@ -93,7 +96,7 @@ func openDictionary(datapath, language string) *dictionary {
 }
 
 // findModelPart returns where a part of a model begins, and where what follows it does.
-func findModelPart(f *os.File, part int) (begin, end int64, ok bool) {
+func findModelPart(f io.ReaderAt, part int) (begin, end int64, ok bool) {
 	var header [4 + 8*maxModelParts]byte
 	n, _ := f.ReadAt(header[:], 0) // a shorter file has fewer parts
 	if n < 4 {

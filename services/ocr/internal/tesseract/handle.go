@@ -2,12 +2,16 @@ package tesseract
 
 /*
 #cgo !tesseract_shared pkg-config: lept
+#cgo !tesseract_shared LDFLAGS: -Wl,--wrap=_ZN9tesseract14LSTMRecognizer13RecognizeLineERKNS_9ImageDataEfbdRKNS_4TBOXEPNS_13PointerVectorINS_8WERD_RESEEEii
+#cgo !tesseract_shared LDFLAGS: -Wl,--wrap=_ZN9tesseract14LSTMRecognizer4LoadEPKNS_13ParamsVectorsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEPNS_15TessdataManagerE
+#cgo !tesseract_shared LDFLAGS: -Wl,--wrap=_ZN9tesseract14LSTMRecognizerD1Ev
 #cgo !tesseract_shared LDFLAGS: -l:libtesseract.a -larchive -lcurl -lstdc++ -lm
 #cgo tesseract_shared pkg-config: tesseract lept
 #cgo tesseract_shared LDFLAGS: -Wl,--as-needed
 #include <stdlib.h>
 #include <tesseract/capi.h>
 #include "image.h"
+#include "larger_network.h"
 
 static void look_for_light_text(TessBaseAPI *api, int look) {
 	TessBaseAPISetVariable(api, "tessedit_do_invert", look ? "1" : "0");
@@ -44,12 +48,12 @@ type Handle struct {
 	api *C.TessBaseAPI
 }
 
-// OpenHandle loads the models of the languages, joined by plus signs, from the folder datapath, and the larger ones of
-// them that are there.
+// OpenHandle loads the models of the languages, joined by plus signs, from the folder datapath, and the networks of the
+// larger ones that are there.
 func OpenHandle(datapath, languages string) (*Handle, error) {
 	replaceForward()
 	api := C.TessBaseAPICreate()
-	path, langs := C.CString(datapath), C.CString(withLargerModels(datapath, languages))
+	path, langs := C.CString(datapath), C.CString(languages)
 	defer C.free(unsafe.Pointer(path))
 	defer C.free(unsafe.Pointer(langs))
 	names := make([]*C.char, 0, len(fixedVariables))
@@ -60,8 +64,10 @@ func OpenHandle(datapath, languages string) (*Handle, error) {
 		defer C.free(unsafe.Pointer(value))
 		names, values = append(names, name), append(values, value)
 	}
-	if C.TessBaseAPIInit4(api, path, langs, C.OEM_DEFAULT, nil, 0,
-		unsafe.SliceData(names), unsafe.SliceData(values), C.size_t(len(names)), C.FALSE) != 0 {
+	networks, unmap := mapLargerNetworks(datapath, languages)
+	defer unmap()
+	if C.init_with_networks(api, path, langs, unsafe.SliceData(names), unsafe.SliceData(values), C.size_t(len(names)),
+		unsafe.SliceData(networks), C.size_t(len(networks))) != 0 {
 		C.TessBaseAPIDelete(api)
 		return nil, fmt.Errorf("load models of %q", languages)
 	}
