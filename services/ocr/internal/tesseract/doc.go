@@ -68,7 +68,8 @@
 //	              parts of lines that the networks of the installed models doubt, which are small, are read by larger ones as well, where
 //	              those are there: misread words 0.036 to 0.032 on 75 generated scans, 0.040 to 0.033 on 75 others, whole runs of words
 //	              0.91 to 0.92 and 0.89 to 0.91; the larger ones alone misread 0.037 of the latter, and do worse on the worst pages. Parts
-//	              in the place of lines halve what it costs, at no loss
+//	              in the place of lines, the small network always first: 0.0195 to 0.0187 on 28 others; on 24 of the corpus's, 508
+//	              misread words to 517
 //	dictionary.go the words of the models tell the language of lists and tables: of the letters that English lacks, words found with them
 //	              on 49 generated scans in others 0.81 to 0.95, the corpus's English scans and 68 generated ones as before
 //	language_detection.go
@@ -85,9 +86,8 @@
 // wrong way up, where its character error rate is 0.8 to 0.9 and ours is 0.00 to 0.02, and those that need cleaning or
 // a second reading. libtesseract is linked statically (0.93 of the CPU of the shared library, whose functions call
 // each other through a table), but for builds with the tag tesseract_shared. What it comes from, in parts of the CPU
-// of a warm page: the line recogniser's forward pass (0.54 of the page became 0.17, forward.cc, and
-// half of that where there is AVX-512 VNNI); openings (a tenth,
-// opening.c); no look for a fixed pitch (5 %; three of the corpus's scans are read a little better, all others as
+// of a warm page: the line recogniser's forward pass (0.54 of the page became 0.17, forward.cc, and half of that where
+// there is AVX-512 VNNI); openings (a tenth, opening.c); no look for a fixed pitch (5 %; three of the corpus's scans are read a little better, all others as
 // before); models stay loaded (0.2 s a page); no OpenMP runtime (10 to 13 %, serial.c); no PNG between the stages of
 // the recognition (7 %, lineimage.c); no second look for light text where no ground is dark (3 %, up to 28 % on bad
 // scans). The looks at the raster beforehand take 2 %. Tried, and not worth it or harmful: no table finding (0.33 to

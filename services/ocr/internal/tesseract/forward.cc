@@ -5,7 +5,7 @@
 // matrices: it finds every neighbour of every place through an index that is checked anew, calls a function for each
 // row of features, and evaluates its non-linear functions one number at a time. The four layers that its models consist
 // of do the same arithmetic here, in the same order where the order matters, on whole rows. What they put out is the same
-// bit for bit (TestForwardIsTesseracts), in a third of the time, or a sixth.
+// bit for bit (TestForwardIsTesseracts), in a third of the time, or in half of that.
 //
 // replace_forward puts these functions in the place of Tesseract's in the tables of virtual functions of their
 // classes. What is not as they expect, such as a model of floats, several images at once or training, goes to the

@@ -39,7 +39,7 @@ func languagesWithLarger(datapath, languages string) []string {
 func mapLargerNetworks(datapath, languages string) ([]C.struct_larger_network, func()) {
 	var networks []C.struct_larger_network
 	var mapped [][]byte
-	if replaceForward() { // with Tesseract's own layers a larger network takes ten times as long
+	if replaceForward() { // Tesseract's own layers are too slow for a larger network
 		for _, l := range languagesWithLarger(datapath, languages) {
 			larger := mapModel(datapath, path.Join(largerFolder, l))
 			installed := mapModel(datapath, l)
