@@ -18,6 +18,8 @@ type tableLine struct {
 	// labelEdge is where its first cell ends, if that goes on in the next line and its blanks may be stretched to there;
 	// else 0.
 	labelEdge float64
+	// parts are the rows that it was joined of, whose cells stand in the middle of its height.
+	parts []row
 }
 
 // rowGroup is a stretch of the rows of a leaf: lines of text, or a table.
@@ -53,6 +55,12 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 	lines := make([]tableLine, len(rows))
 	for i, r := range rows {
 		lines[i] = tableLine{row: r, cells: a.splitRowCells(r)}
+	}
+	if joined := joinCentredRows(lines); len(joined) < len(lines) {
+		lines, rows = joined, make([]row, len(joined))
+		for i := range lines {
+			rows[i] = lines[i].row
+		}
 	}
 	a.joinStretchedLabels(lines)
 	for i := range lines {
@@ -93,7 +101,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			}
 		}
 		if first > start {
-			out = append(out, rowGroup{rows: rows[start:first]})
+			out = append(out, rowGroup{rows: rowsOf(lines[start:first])})
 		}
 		for _, part := range t.splitSideBySide(a.textSetting) {
 			out = append(out, rowGroup{table: part})
@@ -101,7 +109,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 		start, i = end, end
 	}
 	if start < len(rows) {
-		out = append(out, rowGroup{rows: rows[start:]})
+		out = append(out, rowGroup{rows: rowsOf(lines[start:])})
 	}
 	return out
 }
@@ -250,7 +258,9 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	joinHeadColumns(t)
 	joinHeadlessColumns(t, a.em)
 	joinBlankColumns(t, a.em)
-	wrappedRows{a.textSetting}.merge(t)
+	if !slices.ContainsFunc(rows, func(r tableLine) bool { return r.parts != nil }) {
+		wrappedRows{a.textSetting}.merge(t)
+	}
 	t.trimEmptyCells()
 	if !t.isPlausible() || t.isChartNoise() || areItems(t, a.across) || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {
 		return nil
