@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -79,7 +80,7 @@ func findNearestRow(rows []row, s segment, share, em float64) *row {
 			continue // a drop cap, a tall bracket, a box gone wrong: it would tie lines together that it only stands beside
 		}
 		overlap := -spanDistance(r.core.y0, r.core.y1, s.y0, s.y1)
-		if overlap < 0 || overlap < share*small || (overlap == 0 && small > 0) || !r.hasRoomFor(s, large) {
+		if overlap < 0 || overlap < share*small || r.isHalfLineOff(s) || (overlap == 0 && small > 0) || !r.hasRoomFor(s, large) {
 			continue
 		}
 		gap := max(0, spanDistance(r.x0, r.x1, s.x0, s.x1))
@@ -88,6 +89,18 @@ func findNearestRow(rows []row, s segment, share, em float64) *row {
 		}
 	}
 	return best
+}
+
+// isHalfLineOff reports whether a segment in the type of the row's stands half a line higher or lower, as cells in the
+// middle of a row's height do: boxes may be higher than lines are apart.
+func (r *row) isHalfLineOff(s segment) bool {
+	const off, alike = 0.45, 1.1 // of the type's size; times as high
+	size := float64(0)
+	if len(s.words) > 0 && len(r.segments[0].words) > 0 && s.words[0].GetSize() == r.segments[0].words[0].GetSize() {
+		size = float64(s.words[0].GetSize())
+	}
+	return size > 0 && math.Abs(s.centerY()-r.core.centerY()) > off*size &&
+		max(s.height(), r.core.height()) < alike*min(s.height(), r.core.height())
 }
 
 // maxComparedSegments is how many segments of a row one is compared with: a real row has a dozen, and a row of

@@ -11,13 +11,15 @@ import (
 type centredRows struct {
 	lines []tableLine
 	pitch float64 // of the lines of one cell
+	// least and most are the heights of those lines.
+	least, most float64
 }
 
 // joinCentredRows returns lines with those joined that are rows with centred cells; the same lines where there are none.
 func joinCentredRows(lines []tableLine) []tableLine {
 	const fewest, most, others = 2, 12, 4 // rows that are joined, lines of one; of how many rows one may be none
 	c := centredRows{lines: lines}
-	if c.pitch = c.measurePitch(); c.pitch == 0 {
+	if c.measurePitch(); c.pitch == 0 {
 		return lines
 	}
 	out := make([]tableLine, 0, len(lines))
@@ -56,10 +58,10 @@ func (c centredRows) isStaggered(k int) bool {
 	})
 }
 
-// measurePitch returns how far apart the lines of cells stand in rows with staggered lines; 0 where there are none.
-func (c centredRows) measurePitch() float64 {
+// measurePitch finds out how far apart the lines of cells stand in rows with staggered lines, and how high these are.
+func (c *centredRows) measurePitch() {
 	const least, most = 0.7, 1.9 // of a line's height
-	var steps []float64
+	var steps, heights []float64
 	first := 0
 	for k := 1; k < len(c.lines); k++ {
 		if !c.isStaggered(k) {
@@ -68,11 +70,13 @@ func (c centredRows) measurePitch() float64 {
 		}
 		for _, s := range c.lines[k].cells {
 			if step := c.stepAbove(s, first, k); step > least*s.height() && step < most*s.height() && s.text > 0 {
-				steps = append(steps, step)
+				steps, heights = append(steps, step), append(heights, s.height())
 			}
 		}
 	}
-	return median(steps)
+	if len(steps) > 0 {
+		c.pitch, c.least, c.most = median(steps), slices.Min(heights), slices.Max(heights)
+	}
 }
 
 // stepAbove returns how far below the last of the lines from first to before k that has text above it a cell's line
@@ -91,10 +95,10 @@ func (c centredRows) stepAbove(s segment, first, k int) float64 {
 // continuesRow reports whether line k belongs to the row that begins with line first: it is staggered, or goes on with a
 // cell of it.
 func (c centredRows) continuesRow(first, k int) bool {
-	const wider = 1.1 // times the pitch
+	const wider, slack = 1.1, 0.03 // times the pitch; of a height
 	return c.isStaggered(k) || slices.ContainsFunc(c.lines[k].cells, func(s segment) bool {
 		step := c.stepAbove(s, first, k)
-		return step > 0 && step < wider*c.pitch
+		return step > 0 && step < wider*c.pitch && s.height() > (1-slack)*c.least && s.height() < (1+slack)*c.most
 	})
 }
 

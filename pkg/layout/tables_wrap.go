@@ -57,7 +57,7 @@ func (w wrappedRows) merge(t *table) {
 // from the lines that cells wrap to: the lines of one row stand close, the next row does not, and what goes on fills
 // fewer columns than the row that it goes on with. It returns 0 where room does not tell.
 func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
-	const fewest, least = 3, 0.3 // rows that are set apart and lines that go on; by how much more room, in ems
+	const fewest, least, even = 3, 0.2, 0.5 // rows that are set apart and lines that go on; by how much more room, in ems, and how alike that of lines is, in parts of it
 	gaps := make([]float64, 0, len(rows))
 	for i := 1; i < len(rows); i++ {
 		if len(rows[i]) == 0 || len(rows[i-1]) == 0 {
@@ -72,7 +72,7 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 			jump, at = step, i
 		}
 	}
-	if at < fewest || len(sorted)-at < fewest || jump < least*w.em {
+	if at < fewest || len(sorted)-at < fewest || jump < least*w.em || sorted[at-1]-sorted[0] > even*jump {
 		return 0
 	}
 	apart := (sorted[at-1] + sorted[at]) / 2
