@@ -457,12 +457,13 @@ func (p *textColumn) changesStyle(i int) bool {
 	return a.bold != b.bold && (p.right-prev.x1 > 3*p.em || i >= 2 && p.shapes[i-2].style.bold == a.bold && a.bold)
 }
 
-// isBoldLineBetween reports whether line i is a short bold one between others that are not, below the end of a
-// sentence: a question above its answer. A bold word at the end of a paragraph is seldom all of its last line.
+// isBoldLineBetween reports whether line i is a short bold one between others that are not, or the first of several bold
+// ones, below the end of a sentence: a question above its answer. A bold word at the end of a paragraph is seldom all of
+// its last line.
 func (p *textColumn) isBoldLineBetween(i int) bool {
 	const room = 3.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	return cur.style.bold && !prev.style.bold && prev.endsSentence && p.right-cur.x1 > room*p.em && i+1 < len(p.shapes) && !p.shapes[i+1].style.bold
+	return cur.style.bold && !prev.style.bold && prev.endsSentence && i+1 < len(p.shapes) && (p.shapes[i+1].style.bold || p.right-cur.x1 > room*p.em)
 }
 
 // wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word

@@ -9,13 +9,15 @@ import (
 // Programs that round baselines to a grid set lines in turn a little closer and wider. Lines of code say nothing of the
 // text about them.
 func usualLinePitch(shapes []lineShape, em float64) float64 {
+	const tightest = 0.8 // of the type's size
 	text := haveText(shapes, em)
 	steps := make([]float64, 0, len(shapes))
 	for i := 1; i < len(shapes); i++ {
 		if text && shapes[i].style.mono {
 			continue
 		}
-		if step := shapes[i].baseline - shapes[i-1].baseline; step > 0.5*em && step < 2.2*em {
+		least := max(0.5*em, tightest*min(shapes[i-1].style.size, shapes[i].style.size)) // else they stand side by side
+		if step := shapes[i].baseline - shapes[i-1].baseline; step > least && step < 2.2*em {
 			steps = append(steps, step)
 		}
 	}
