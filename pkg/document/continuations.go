@@ -96,10 +96,11 @@ func observeParagraphs(pages []*Evidence) paragraphHabits {
 
 // goesOn reports whether a paragraph goes on in another at the head of the next column or page, though that begins
 // with a capital, as a name does: the last line is full, and no sentence ends there as all others do, or the first
-// line is not indented as all others are.
+// line is not indented as all others are. Before a small letter, the last of several lines may end anywhere.
 func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
-	const fewest = 8 // words
-	if a.Style != b.Style || abs(a.Size-b.Size) > 1 || a.Lines < 2 || a.Words < fewest || b.Lines < 2 || a.Flags&FlagFull == 0 || a.Flags&(FlagHyphen|FlagColon) != 0 ||
+	const fewest, several = 8, 3 // words; lines of ragged text
+	runsOn := b.Flags&FlagLower != 0 && a.Lines >= several && a.Flags&(FlagNumber|FlagSentence) == 0
+	if a.Style != b.Style || abs(a.Size-b.Size) > 1 || a.Lines < 2 || a.Words < fewest || !runsOn && (b.Lines < 2 || a.Flags&FlagFull == 0) || a.Flags&(FlagHyphen|FlagColon) != 0 ||
 		b.Flags&(FlagIndented|FlagRecognised) != 0 || a.Flags&FlagUnspaced != 0 {
 		return false
 	}

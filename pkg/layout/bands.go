@@ -48,6 +48,10 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 			i, gutters = keep, innerSpans(slabs[end].freeSpans)
 		}
 		last := m.findColumnsEnd(slabs, end, leading, &gutters)
+		if start := m.findColumnsStart(slabs, end, last, leading); start < last {
+			gutters = innerSpans(slabs[end].freeSpans)
+			last = m.findColumnsEnd(slabs[:start], end, leading, &gutters)
+		}
 		out = append(out, joinBands(slabs[i:last], gutters))
 		i = last
 	}

@@ -73,3 +73,41 @@ func isCutOff(s *segment) bool {
 	text := s.words[len(s.words)-1].GetText()
 	return len(s.words) >= fewest && (trailingHyphenLength(text) > 0 || !isSentenceEnd(lastRune(text)) && !isNumeric(text))
 }
+
+// findColumnsStart returns the slab of those from first to before last at which the columns begin that go on at slab last:
+// their gutters run on upwards, and more room stands above it than above any other. What is above them, such as a running
+// head or figures in boxes, may share a gutter with their first lines by chance.
+func (m *bandMerger) findColumnsStart(slabs []pageBand, first, last int, leading float64) int {
+	const room, most, longer = 0.3, 12, 2 // ems; slabs looked at; times as many rows
+	if last >= len(slabs) {
+		return last
+	}
+	gutters := innerSpans(slabs[last].freeSpans)
+	if len(gutters) == 0 {
+		return last
+	}
+	end, n := m.findColumnsEnd(slabs, last, leading, &gutters), len(innerSpans(gutters))
+	if countRows(slabs[last:end]) < longer*countRows(slabs[first:last]) {
+		return last
+	}
+	gapAbove := func(k int) float64 { return slabs[k].y0 - slabs[k-1].y1 }
+	best, widest := last, gapAbove(last)+room*m.em
+	for k := last - 1; k > first && last-k <= most; k-- {
+		if gutters = intersectSpans(gutters, slabs[k].freeSpans, m.em); len(gutters) < n {
+			break
+		}
+		if gap := gapAbove(k); gap > widest {
+			best, widest = k, gap
+		}
+	}
+	return best
+}
+
+// countRows returns about how many lines of text slabs hold.
+func countRows(slabs []pageBand) int {
+	n := 0
+	for _, s := range slabs {
+		n += s.rows
+	}
+	return n
+}

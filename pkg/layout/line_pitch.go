@@ -9,7 +9,7 @@ import (
 // Programs that round baselines to a grid set lines in turn a little closer and wider. Lines of code say nothing of the
 // text about them.
 func usualLinePitch(shapes []lineShape, em float64) float64 {
-	const tightest = 0.8 // of the type's size
+	const tightest = 0.7 // of the type's size
 	text := haveText(shapes, em)
 	steps := make([]float64, 0, len(shapes))
 	for i := 1; i < len(shapes); i++ {
