@@ -463,7 +463,11 @@ func (p *textColumn) changesStyle(i int) bool {
 func (p *textColumn) isBoldLineBetween(i int) bool {
 	const room = 3.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
-	return cur.style.bold && !prev.style.bold && prev.endsSentence && i+1 < len(p.shapes) && (p.shapes[i+1].style.bold || p.right-cur.x1 > room*p.em)
+	if i+1 == len(p.shapes) || !cur.style.bold || prev.style.bold || !prev.endsSentence {
+		return false
+	}
+	next := p.shapes[i+1]
+	return cur.startsBold && next.startsBold && next.style.bold || !next.style.bold && p.right-cur.x1 > room*p.em
 }
 
 // wrapsBold reports whether bold text goes on in the next line, in front of other text: that begins with a bold word
