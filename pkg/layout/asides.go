@@ -3,6 +3,7 @@ package layout
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // aside is a few words at the right of a text, level with the first line of a piece of it: a date, an amount, who is to
@@ -23,9 +24,9 @@ func (a *aligner) moveAsides(rows []row) []row {
 	if len(asides) < fewest || !a.standBelowEachOther(asides) {
 		return rows
 	}
-	below := a.findContinuations(rows, asides)
+	below, marks := a.findContinuations(rows, asides), areMarksInBrackets(asides)
 	asides = slices.DeleteFunc(asides, func(s aside) bool { return s.end == s.row+1 })
-	if len(asides) < fewest || 2*len(asides) < below || !haveOwnColumn(rows, asides) {
+	if 2*len(asides) < below || !(marks && len(asides) > 0) && (len(asides) < fewest || !haveOwnColumn(rows, asides)) {
 		return rows
 	}
 	out := make([]row, 0, len(rows)+len(asides))
@@ -36,6 +37,16 @@ func (a *aligner) moveAsides(rows []row) []row {
 		at = s.end
 	}
 	return append(out, rows[at:]...)
+}
+
+// areMarksInBrackets reports whether asides are figures in brackets, as the marks are that questions of an examination earn:
+// no text has those at its edge.
+func areMarksInBrackets(asides []aside) bool {
+	return !slices.ContainsFunc(asides, func(s aside) bool {
+		text := segmentsText(s.words.segments)
+		inner := strings.Trim(text, "[(])")
+		return len(inner)+2 != len(text) || !strings.ContainsAny(inner[:min(1, len(inner))], "0123456789")
+	})
 }
 
 // haveOwnColumn reports whether nearly all rows among the asides end left of them: else those are the ends of lines

@@ -44,13 +44,9 @@ func (a *assembly) addText(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := ""
+	t := document.NewTextWriter(w)
 	a.sinks = append(a.sinks, pageSink{
-		page: func(p *inkstreamv1.Page) error {
-			_, err := io.WriteString(w, before+p.GetText())
-			before = "\f"
-			return wrapArtifactError("text.txt", err)
-		},
+		page:  func(p *inkstreamv1.Page) error { return wrapArtifactError("text.txt", t.WritePage(p)) },
 		close: func() error { return nil },
 	})
 	return nil
