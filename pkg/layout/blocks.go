@@ -18,6 +18,7 @@ type lineShape struct {
 	x0, x1             float64
 	baseline           float64
 	height             float64
+	lift               float64 // how far a raised mark stands above the line's other words
 	style              lineStyle
 	marker             string     // the line begins as an item of a list does
 	bulletMarker       bool       // the marker is a sign, and does not count
@@ -47,7 +48,7 @@ type lineShape struct {
 // measureExtent measures where a line of words lies. Boxes may be as tight as the letters, so the baseline is not the
 // lower edge of the line: it is where a good part of its words end, those without letters that go below it.
 func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
-	var bottoms, heights, level [64]float64 // of the first words: enough to tell; level are those that stand on the baseline
+	var bottoms, heights, tops, level [64]float64 // of the first words: enough to tell; level are those that stand on the baseline
 	n, levels := 0, 0
 	first := t.rotateRect(rectFromBox(words[0].GetBbox()))
 	s := lineShape{x0: first.x0, x1: first.x1, firstWidth: first.width()}
@@ -58,7 +59,7 @@ func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
 		}
 		s.x0, s.x1 = min(s.x0, box.x0), max(s.x1, box.x1)
 		if n < len(bottoms) && countLetters(w.GetText()) > 1 {
-			bottoms[n], heights[n] = box.y1, box.height()
+			bottoms[n], heights[n], tops[n] = box.y1, box.height(), box.y0
 			if w.Confidence != nil && w.GetSize() == 0 {
 				bottoms[n], heights[n] = levelRecognised(w, box)
 			} else if w.Confidence == nil && standsOnBaseline(w.GetText()) {
@@ -73,6 +74,8 @@ func measureExtent(words []*inkstreamv1.Word, t rotation) lineShape {
 	}
 	slices.Sort(bottoms[:n])
 	slices.Sort(heights[:n])
+	slices.Sort(tops[:n])
+	s.lift = tops[n/2] - tops[0]
 	s.baseline, s.height = bottoms[n*3/10], heights[n*7/10]
 	if levels > 0 { // where few words have no letters that go below it
 		slices.Sort(level[:levels])

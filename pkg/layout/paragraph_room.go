@@ -25,6 +25,9 @@ func (p *textColumn) endsParagraph(i int) bool {
 	const short = 2.0 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]
 	step := cur.baseline - prev.baseline
+	if cur.style.size > 0 { // a raised mark may have moved the line down
+		step -= cur.lift
+	}
 	a, b := prev.style, cur.style
 	small, large, slack := min(a.size, b.size), max(a.size, b.size), 1.03
 	if large == 0 { // boxes tell sizes roughly
