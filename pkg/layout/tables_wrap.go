@@ -54,8 +54,8 @@ func (w wrappedRows) merge(t *table) {
 }
 
 // findRowDistance returns how far apart rows of cells are that begin a row of a table, where room sets those apart
-// from the lines that cells wrap to: the lines of one row stand close, the next row does not, and what goes on fills
-// fewer columns than the row that it goes on with. It returns 0 where room does not tell.
+// from the lines that cells wrap to: the lines of one row stand close, the next row does not. It returns 0 where room does
+// not tell.
 func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 	const fewest, least, even = 3, 0.2, 0.5 // rows that are set apart and lines that go on; by how much more room, in ems, and how alike that of lines is, in parts of it
 	gaps := make([]float64, 0, len(rows))
@@ -76,19 +76,35 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 		return 0
 	}
 	apart := (sorted[at-1] + sorted[at]) / 2
-	begins := 0 // the row that the lines in hand go on with
-	for i, gap := range gaps {
-		if gap >= apart {
-			begins = i + 1
+	for begins, i := 0, 0; i <= len(gaps); i++ {
+		if i < len(gaps) && gaps[i] < apart {
 			continue
 		}
-		if len(rows[i+1]) >= len(rows[begins]) || slices.ContainsFunc(rows[i+1], func(c tableCell) bool {
-			return isFigureOrSpan(c) && !isBelowText(rows[begins], c)
-		}) {
+		if !isOneRow(rows[begins : i+1]) {
 			return 0
 		}
+		begins = i + 1
 	}
 	return apart
+}
+
+// isOneRow reports whether lines of cells may be one row: one of them, which is the last where cells stand at the foot of
+// their row, fills more columns than each of the others, and those go on with its text.
+func isOneRow(lines [][]tableCell) bool {
+	fullest := 0
+	for k := range lines {
+		if len(lines[k]) > len(lines[fullest]) {
+			fullest = k
+		}
+	}
+	for k, cells := range lines {
+		if k != fullest && (len(cells) == len(lines[fullest]) || slices.ContainsFunc(cells, func(c tableCell) bool {
+			return isFigureOrSpan(c) && !isBelowText(lines[fullest], c)
+		})) {
+			return false
+		}
+	}
+	return true
 }
 
 // findRuledDistance is findRowDistance for rows that are parted by lines: between those, the lines of the row's text
