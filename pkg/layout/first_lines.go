@@ -3,9 +3,9 @@ package layout
 import "math"
 
 // measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow
-// lines that end short.
+// lines that end short. Where many more lines stand at the indent than at the edge, entries hang.
 func (p *textColumn) measureFirstLines() {
-	const fewest = 2 // lines
+	const fewest, most = 2, 3 // lines; times as many as at the edge
 	if p.hangs {
 		return
 	}
@@ -19,7 +19,16 @@ func (p *textColumn) measureFirstLines() {
 	if len(indents) < fewest {
 		return
 	}
-	if middle := median(indents); 2*countNear(indents, middle, maxEdgeIndent*p.em) > len(indents) {
+	middle, atEdge, indented := median(indents), 0, 0
+	for _, s := range p.shapes {
+		switch indent := s.x0 - p.left; {
+		case indent < maxEdgeIndent*p.em:
+			atEdge++
+		case math.Abs(indent-middle) <= maxEdgeIndent*p.em:
+			indented++
+		}
+	}
+	if 2*countNear(indents, middle, maxEdgeIndent*p.em) > len(indents) && indented <= most*atEdge {
 		p.indent = middle
 	}
 }
