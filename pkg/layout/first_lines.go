@@ -3,32 +3,32 @@ package layout
 import "math"
 
 // measureFirstLines finds out how far the first lines of the column's paragraphs are indented: those of several follow
-// lines that end short. Where many more lines stand at the indent than at the edge, entries hang.
+// lines that end short. Where more lines at an indent follow full ones, entries hang.
 func (p *textColumn) measureFirstLines() {
-	const fewest, most = 2, 3 // lines; times as many as at the edge
+	const fewest = 2 // lines
 	if p.hangs {
 		return
 	}
 	var indents []float64
+	goOn, item := 0, math.Inf(-1)
 	for i := 1; i < len(p.shapes); i++ {
-		indent := p.shapes[i].x0 - p.left
-		if indent >= leastFirstIndent*p.em && indent <= mostFirstIndent*p.em && !p.fillsLine(p.shapes[i-1], p.shapes[i]) {
+		if p.shapes[i-1].marker != "" {
+			item = p.shapes[i-1].textStart
+		}
+		switch indent := p.shapes[i].x0 - p.left; {
+		case indent < leastFirstIndent*p.em || indent > mostFirstIndent*p.em:
+		case p.fillsLine(p.shapes[i-1], p.shapes[i]):
+			if math.Abs(p.shapes[i].x0-item) >= maxEdgeIndent*p.em {
+				goOn++
+			}
+		default:
 			indents = append(indents, indent)
 		}
 	}
 	if len(indents) < fewest {
 		return
 	}
-	middle, atEdge, indented := median(indents), 0, 0
-	for _, s := range p.shapes {
-		switch indent := s.x0 - p.left; {
-		case indent < maxEdgeIndent*p.em:
-			atEdge++
-		case math.Abs(indent-middle) <= maxEdgeIndent*p.em:
-			indented++
-		}
-	}
-	if 2*countNear(indents, middle, maxEdgeIndent*p.em) > len(indents) && indented <= most*atEdge {
+	if middle := median(indents); 2*countNear(indents, middle, maxEdgeIndent*p.em) > len(indents) && goOn <= len(indents) {
 		p.indent = middle
 	}
 }
