@@ -49,6 +49,25 @@ func TestParagraphsGoOnWithCapitals(t *testing.T) {
 	}
 }
 
+// TestRaggedParagraphsGoOn joins a paragraph whose last line is short with its rest in the next column, which begins with a
+// small letter, where all others end as sentences do. Entries end with numbers.
+func TestRaggedParagraphsGoOn(t *testing.T) {
+	t.Parallel()
+	const full, last = "the harbour was closed for the whole of winter", "and nobody came to see what became of the sea."
+	for end, want := range map[string]bool{"until then, and of": true, "of all harbours 12": false} {
+		var blocks []*inkstreamv1.Block
+		for i := range 7 {
+			blocks = append(blocks, text(layout.Paragraph, 72, 72+40*float32(i), 10, 1, full, full, last))
+		}
+		blocks = append(blocks, text(layout.Paragraph, 72, 360, 10, 1, full, full, end), text(layout.Paragraph, 330, 72, 10, 1, "the keys of it."))
+		p := page(1, blocks...)
+		planned(t, nil, p)
+		if got := p.GetBlocks()[7].GetContinued(); got != want {
+			t.Errorf("%q: goes on: %t, want %t", end, got, want)
+		}
+	}
+}
+
 // TestParagraphsGoOnBeside joins a paragraph at the head of a column with its rest at the head of the next, which begin at
 // one height where columns are balanced.
 func TestParagraphsGoOnBeside(t *testing.T) {

@@ -35,6 +35,19 @@ func TestAsides(t *testing.T) {
 	}
 }
 
+// TestMarksOfQuestions reads the marks of an examination behind their question, though but one of them goes on below and
+// other text is wider.
+func TestMarksOfQuestions(t *testing.T) {
+	t.Parallel()
+	page := pageOf(down(50, 80, 10, "What became of the harbour in the winter of the year that is told of here?"),
+		[]*inkstreamv1.Line{at(60, 100, 10, "(a) Who kept the keys of the old tower, and"), at(330, 100, 10, "[4]"), at(75, 112, 10, "what became of them?"),
+			at(60, 140, 10, "(b) Who came to see it?"), at(330, 140, 10, "[1]"), at(60, 168, 10, "(c) Who did not?"), at(330, 168, 10, "[2]"), at(60, 196, 10, "(d) Who else did?"), at(330, 196, 10, "[3]")})
+	ArrangePage(page)
+	if text, want := strings.Join(strings.Fields(page.GetText()), " "), "tower, and what became of them? [4]"; !strings.Contains(text, want) {
+		t.Errorf("%q is not in %q", want, text)
+	}
+}
+
 // TestWideBlanks reads justified text with wide blanks before the last word of some lines, which is no aside.
 func TestWideBlanks(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,23 @@ func TestColumnGoesOnBelowHeading(t *testing.T) {
 	followEachOther(t, short, "right07", "Signed", "The keeper")
 }
 
+// TestColumnsBelowRunningHead reads columns apart from the running head above them, whose middle leaves free what the first
+// heading does: more room stands below it than between lines.
+func TestColumnsBelowRunningHead(t *testing.T) {
+	t.Parallel()
+	const full = "kept the keys of the old tower and quay"
+	column := func(x, y float64, name string, n int) (out []*inkstreamv1.Line) {
+		for i := range n {
+			out = append(out, at(x, y+12*float64(i), 10, fmt.Sprintf("%s%02d %s", name, i, full)))
+		}
+		return out
+	}
+	head := []*inkstreamv1.Line{at(59, 51, 10, "838"), at(251, 51, 10, "14 NOVEMBER 2001"), at(535, 51, 10, "952")}
+	page := pageOf(head, column(316, 66, "right", 30), []*inkstreamv1.Line{at(59, 76, 10, "Recent school")}, column(59, 100, "left", 26))
+	ArrangePage(page)
+	followEachOther(t, page, "838", "Recent school", "left25", "right00")
+}
+
 // TestTableAtTheHeadOfAColumn reads a table that stands beside a picture, and reaches down beside the text below that,
 // in its own column.
 func TestTableAtTheHeadOfAColumn(t *testing.T) {

@@ -80,6 +80,66 @@ func TestParagraphsOfAColumn(t *testing.T) {
 	}
 }
 
+// TestEntriesOfANarrowColumn keeps entries whole that hang in a column of a few words' width, whose lines end sentences.
+func TestEntriesOfANarrowColumn(t *testing.T) {
+	t.Parallel()
+	var lines []*inkstreamv1.Line
+	for k, name := range []string{"Abbott,", "Adler,", "Barlow,"} {
+		y := 72 + 80*float64(k)
+		lines = append(lines, at(50, y, 10, name))
+		lines = append(lines, down(60, y+12, 10, "Hanna, 194", "Ravensbourne", "Avenues,", "Forden.", "Tel. 946 49")...)
+	}
+	page := pageOf(lines)
+	if ArrangePage(page); len(page.Blocks) != 3 {
+		t.Errorf("got %d blocks, want 3:\n%s", len(page.Blocks), page.Text)
+	}
+}
+
+// TestRaisedMarks keeps lines together of which one stands lower because of a raised mark in it.
+func TestRaisedMarks(t *testing.T) {
+	t.Parallel()
+	const on, ends = "the harbour was closed for all of the winter", "and nobody came to see what became of it."
+	page := columnPage(columnLine{0, 0, true, on}, columnLine{0, 12, true, on}, columnLine{0, 12, true, ends}, columnLine{0, 15, true, "The mole 4was of stone and of oak of the"}, columnLine{0, 12, true, on},
+		columnLine{0, 12, true, ends}, columnLine{0, 15, true, "The quay 5was of stone and of oak of the"}, columnLine{0, 12, true, on})
+	for _, b := range page.Blocks {
+		for _, line := range b.Lines {
+			if text := line.Words[min(2, len(line.Words)-1)]; text.Text == "4was" || text.Text == "5was" {
+				text.Bbox[1] -= 4
+			}
+		}
+	}
+	if ArrangePage(page); len(page.Blocks) != 1 {
+		t.Errorf("got %d blocks, want 1:\n%s", len(page.Blocks), page.Text)
+	}
+}
+
+// TestPitchOfRows takes no pitch from lines that stand side by side.
+func TestPitchOfRows(t *testing.T) {
+	t.Parallel()
+	var shapes []lineShape
+	for i, y := range []float64{100, 106, 112, 118, 124, 130, 150, 162, 174} {
+		shapes = append(shapes, lineShape{baseline: y, x0: 72 + 100*float64(i%2), style: lineStyle{size: 10}})
+	}
+	if got := usualLinePitch(shapes, 10); got != 12 {
+		t.Errorf("got a pitch of %v, want 12", got)
+	}
+}
+
+// TestBoldLinesBetween parts a question of several bold lines from the answer above it, which ends near the edge.
+func TestBoldLinesBetween(t *testing.T) {
+	t.Parallel()
+	const on, ends = "the harbour was closed for all of the winter", "and nobody came to see what became of it."
+	page := columnPage(columnLine{0, 0, true, on}, columnLine{0, 12, true, on}, columnLine{0, 12, true, ends}, columnLine{0, 12, true, "Who kept the keys of the old tower of all"},
+		columnLine{0, 12, true, "those that stand there by the sea, and why?"})
+	for i, line := range page.Blocks[0].Lines {
+		set(int32(1+i/3), line)
+	}
+	page.Fonts = []*inkstreamv1.Font{{Name: "Times"}, {Name: "Times-Bold"}}
+	if ArrangePage(page); len(page.Blocks) != 2 {
+		t.Errorf("got %d blocks, want 2:\n%s", len(page.Blocks), page.Text)
+	}
+}
+
 // TestColumnWidth measures the edges of a column without the heading that is set farther out, and without the number of
 // the page.
 func TestColumnWidth(t *testing.T) {

@@ -48,7 +48,7 @@ func (r *tableRuns) findRun(i, start int) (first, end int) {
 			last, singles, wide = end+1, 0, 0
 			continue
 		}
-		if singles > 0 && r.across.hasBetween(prev.y1, cur.y0, x0, x1) && !r.beginsLabel(end) && !(singles == 1 && r.wrapsBetweenRules(last, x0, x1)) || isHeadingBetween(rows[i], cur) ||
+		if singles > 0 && r.across.hasBetween(prev.y1, cur.y0, x0, x1) && !r.beginsLabel(end) || isHeadingBetween(rows[i], cur) ||
 			r.isListHeading(i, end) || r.isBelowLastRule(prev, cur, x0, x1) || r.isItemBelow(rows[i], cur) {
 			break
 		}
@@ -122,18 +122,6 @@ func (r *tableRuns) continuesCell(above, row tableLine) bool {
 		}
 	}
 	return false
-}
-
-// wrapsBetweenRules reports whether row k, with text in one place, stands below the first cell of the row above with no line
-// between, where one runs above that row: lines part all rows, and the label goes on.
-func (r *tableRuns) wrapsBetweenRules(k int, x0, x1 float64) bool {
-	const slack, near = 0.3, 0.6 // ems
-	if k < 2 || len(r.rows[k-1].cells) < 2 {
-		return false
-	}
-	above, row := &r.rows[k-1], &r.rows[k]
-	return math.Abs(above.x0-row.x0) < slack*r.em && row.x1 < above.cells[1].x0 && row.y0-above.y1 < near*r.em &&
-		!r.across.hasBetween(above.y1, row.y0, x0, x1) && r.across.hasBetween(r.rows[k-2].y1, above.y0, x0, x1)
 }
 
 // beginsLabel reports whether row k is the first line of a label whose other cells stand in the middle of its height:
