@@ -48,7 +48,7 @@ func (m *bandMerger) mergeBands(slabs []pageBand) []pageBand {
 			i, gutters = keep, innerSpans(slabs[end].freeSpans)
 		}
 		last := m.findColumnsEnd(slabs, end, leading, &gutters)
-		if start := m.findColumnsStart(slabs, end, last, leading); start < last {
+		if start := findColumnsStart(m, slabs, end, last, leading); start < last {
 			gutters = innerSpans(slabs[end].freeSpans)
 			last = m.findColumnsEnd(slabs[:start], end, leading, &gutters)
 		}

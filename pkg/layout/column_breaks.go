@@ -77,7 +77,7 @@ func isCutOff(s *segment) bool {
 // findColumnsStart returns the slab of those from first to before last at which the columns begin that go on at slab last:
 // their gutters run on upwards, and more room stands above it than above any other. What is above them, such as a running
 // head or figures in boxes, may share a gutter with their first lines by chance.
-func (m *bandMerger) findColumnsStart(slabs []pageBand, first, last int, leading float64) int {
+func findColumnsStart(m *bandMerger, slabs []pageBand, first, last int, leading float64) int {
 	const room, most, longer = 0.3, 12, 2 // ems; slabs looked at; times as many rows
 	if last >= len(slabs) {
 		return last

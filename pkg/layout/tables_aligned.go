@@ -56,12 +56,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 	for i, r := range rows {
 		lines[i] = tableLine{row: r, cells: a.splitRowCells(r)}
 	}
-	if joined := joinCentredRows(lines); len(joined) < len(lines) {
-		lines, rows = joined, make([]row, len(joined))
-		for i := range lines {
-			rows[i] = lines[i].row
-		}
-	}
+	lines, rows = joinCentredRows(lines, rows)
 	a.joinStretchedLabels(lines)
 	for i := range lines {
 		lines[i].several = a.hasSeveralCells(lines[i].cells) && !a.isAtPageEdge(rows, i)

@@ -15,12 +15,13 @@ type centredRows struct {
 	least, most float64
 }
 
-// joinCentredRows returns lines with those joined that are rows with centred cells; the same lines where there are none.
-func joinCentredRows(lines []tableLine) []tableLine {
+// joinCentredRows returns lines with those joined that are rows with centred cells, and their rows; the same where there are
+// none.
+func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 	const fewest, most, others = 2, 12, 4 // rows that are joined, lines of one; of how many rows one may be none
 	c := centredRows{lines: lines}
 	if c.measurePitch(); c.pitch == 0 {
-		return lines
+		return lines, rows
 	}
 	out := make([]tableLine, 0, len(lines))
 	joined, failed := 0, 0
@@ -41,9 +42,13 @@ func joinCentredRows(lines []tableLine) []tableLine {
 		i = end
 	}
 	if joined < fewest || others*failed > joined {
-		return lines
+		return lines, rows
 	}
-	return out
+	rows = make([]row, len(out))
+	for i := range out {
+		rows[i] = out[i].row
+	}
+	return out, rows
 }
 
 // isStaggered reports whether line k stands beside the line above it, lower by a part of its height.
