@@ -546,7 +546,8 @@ func TestBoldFonts(t *testing.T) {
 		want   bool
 	}{
 		{"NotoSerif-Regular", 704, false}, {"NotoSerif-Italic", 900, false}, {"NotoSerif-BoldItalic", 300, true},
-		{"DejaVuSans-Bold", 455, true}, {"Arial", 700, true}, {"Arial", 400, false}, {"", 700, true}, {"Times,Italic", 650, false},
+		{"DejaVuSans-Bold", 455, true}, {"Arial", 700, true}, {"Arial", 400, false}, {"", 700, true}, {"Times,Italic", 650, false}, {"CMR12", 732, false},
+		{"CMSSBX10", 400, true},
 	} {
 		if got := IsBoldFont(&inkstreamv1.Font{Name: tt.name, Weight: tt.weight}); got != tt.want {
 			t.Errorf("%s of weight %d: got %t, want %t", tt.name, tt.weight, got, tt.want)

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -144,16 +145,22 @@ func (s *styles) isMonospaced(words []*inkstreamv1.Word) bool {
 // What files tell as the weight is often a guess.
 func IsBoldFont(f *inkstreamv1.Font) bool {
 	name := strings.ToLower(f.GetName())
-	for _, mark := range []string{"bold", "black", "heavy", "demi", "cmbx", "sfbx", "-bd", ",bd"} {
+	for _, mark := range []string{"bold", "black", "heavy", "demi", "cmb", "ssbx", "sfbx", "ecbx", "cmmib", "-bd", ",bd"} {
 		if strings.Contains(name, mark) {
 			return true
 		}
+	}
+	if texFont.MatchString(name) {
+		return false
 	}
 	if at := strings.LastIndexAny(name, "-,"); at >= 0 && plainStyles[name[at+1:]] {
 		return false
 	}
 	return f.GetWeight() >= 600
 }
+
+// texFont matches the names of TeX's fonts, which say what is bold: family, style and size, as in CMR12 or SFTI1095.
+var texFont = regexp.MustCompile(`^(cm|ec|tc|sf|la|eu|ms)[a-z]{1,4}\d{1,4}$`)
 
 // plainStyles are the styles, as they stand at the end of fonts' names, of which none is bold.
 var plainStyles = map[string]bool{"regular": true, "roman": true, "book": true, "italic": true, "oblique": true, "ital": true,
