@@ -23,6 +23,7 @@
 //     and kept where a second model says so (table_model.go); numbered items with sentences are none (tables_items.go). Those with lines across, or
 //     below a line of heads, are parted by no gutter of the text about them (tables_across.go). Lines that part a page into sections with rows of their own
 //     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
+//     Rows whose cells stand in the middle of their height are put together first (tables_centred_rows.go).
 //     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them (tables_labels.go).
 //   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
 //     below it (asides.go), and headings side by side on one line are rows of their own (side_headings.go). A number that is
@@ -30,8 +31,9 @@
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
 //     chance_markers.go, run_in_counters.go, labelled_counters.go), and
 //     where the room above a line (line_pitch.go), the end of the line before, who speaks (speakers.go), or a row with text in two places (word_room.go) tells a
-//     paragraph (paragraph_room.go), or its indent (first_lines.go). Prose
-//     in a font of fixed pitch is text, and no code (typescript.go).
+//     paragraph (paragraph_room.go), or its indent (first_lines.go). Tables of contents and indexes are parted into their entries
+//     (contents.go, contents_runs.go). Prose in a font of fixed pitch is text, and no code (typescript.go); numbers that count lines
+//     of code are code, whatever their font (numbered_code.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
