@@ -29,7 +29,7 @@ const maxHeadingLevels = 6
 // findHeadings finds the headings and their levels: those that the structure or the outline names first, then those
 // whose type says so against the body of the document.
 func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEntry) {
-	body := bodyTypeSize(pages)
+	body := p.bodyTypeSize(pages)
 	entries := indexOutline(outline)
 	boldBody, font := isBodyBold(pages, body), bodyFont(pages, body)
 	structured := false // the structure names headings
@@ -93,8 +93,10 @@ func isLargerThanBody(c candidate, pages []*Evidence, body int) bool {
 	return 2*pages[c.page].Blocks[c.block].Size > 3*body
 }
 
-// bodyTypeSize returns the size of most of the document's text, in quarters of a point.
-func bodyTypeSize(pages []*Evidence) int {
+// bodyTypeSize returns the size of most of the document's text, in quarters of a point. Running lines, which on slides have
+// more words than the rest, do not count.
+func (p *Plan) bodyTypeSize(pages []*Evidence) int {
+	const wordLength = 6 // characters and a blank
 	sizes := map[int]int{}
 	for _, e := range pages {
 		if isRecognisedPage(e) {
@@ -102,6 +104,11 @@ func bodyTypeSize(pages []*Evidence) int {
 		}
 		for size, n := range e.Sizes {
 			sizes[size] += n
+		}
+		for j := range e.Blocks {
+			if b := &e.Blocks[j]; p.pages[e.Number].isRunningBlock(j) && blockTypes[b.Type] == layout.Paragraph {
+				sizes[b.Size] = max(0, sizes[b.Size]-wordLength*b.Words)
+			}
 		}
 	}
 	return mostFrequent(sizes)

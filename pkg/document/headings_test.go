@@ -39,6 +39,24 @@ func TestPageFoot(t *testing.T) {
 	}
 }
 
+// TestSlides takes what stands on slides for the body of the document, though the small line at the foot of each has more
+// words.
+func TestSlides(t *testing.T) {
+	t.Parallel()
+	var slides []*inkstreamv1.Page
+	for n, name := range []string{"Orchards", "Harbours", "Islands", "Towers", "Moles", "Reefs"} {
+		slides = append(slides, page(int32(n+1), text(layout.Paragraph, 72, 60, 20, 1, name), text(layout.Paragraph, 72, 200, 12, 1, "The "+name+" of it"),
+			text(layout.Paragraph, 72, 815, 6, 1, "The orchard, the harbour, the islands and the towers of all the north in the spring of the year")))
+	}
+	plan := planned(t, nil, slides...)
+	for _, pg := range slides[1:] {
+		plan.ApplyTo(pg)
+		if got, want := kinds(pg), "heading1 paragraph footer"; got != want {
+			t.Errorf("page %d: got %q, want %q", pg.Number, got, want)
+		}
+	}
+}
+
 // TestSpeakersBesideText makes no headings of bold names that announce, with a colon, what stands at their side.
 func TestSpeakersBesideText(t *testing.T) {
 	t.Parallel()

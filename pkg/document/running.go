@@ -29,7 +29,7 @@ const maxHeightDifference = 6
 func (p *Plan) findRunningLines(pages []*Evidence) {
 	heights := map[runningKey][]float32{}
 	offsets := map[edgePosition]map[int]int{}
-	body := bodyTypeSize(pages)
+	body := p.bodyTypeSize(pages)
 	for _, e := range pages {
 		for _, l := range e.Edges {
 			k := runningKeyOf(e, l)
