@@ -93,7 +93,8 @@ func isLargerThanBody(c candidate, pages []*Evidence, body int) bool {
 	return 2*pages[c.page].Blocks[c.block].Size > 3*body
 }
 
-// bodyTypeSize returns the size of most of the document's text, in quarters of a point. Running lines, which on slides have
+// bodyTypeSize returns the size of most of the document's text, in quarters of a point. Running lines, which on
+// slides have
 // more words than the rest, do not count.
 func (p *Plan) bodyTypeSize(pages []*Evidence) int {
 	const wordLength = 6 // characters and a blank

@@ -39,7 +39,8 @@ func (a *aligner) moveAsides(rows []row) []row {
 	return append(out, rows[at:]...)
 }
 
-// areMarksInBrackets reports whether asides are figures in brackets, as the marks are that questions of an examination earn:
+// areMarksInBrackets reports whether asides are figures in brackets, as the marks are that questions of an
+// examination earn:
 // no text has those at its edge.
 func areMarksInBrackets(asides []aside) bool {
 	return !slices.ContainsFunc(asides, func(s aside) bool {

@@ -132,7 +132,8 @@ func (m *bandMerger) findColumnHead(slabs []pageBand, first, end int) int {
 	return keep
 }
 
-// endsAbove reports whether the second of three slabs is the end of what the first holds: it stands nearer to that than to
+// endsAbove reports whether the second of three slabs is the end of what the first holds: it stands nearer to that
+// than to
 // the third.
 func (m *bandMerger) endsAbove(slabs []pageBand) bool {
 	const nearer = 0.4 // ems

@@ -58,7 +58,8 @@ func isDoubtfulMarker(marker string) bool {
 // isDash reports whether a marker is a dash, with which a line may go on in a sentence too.
 func isDash(marker string) bool { return marker == "–" || marker == "—" }
 
-// isInSentence reports whether line i, which begins with a dash, goes on with a small letter in the next line, at the same
+// isInSentence reports whether line i, which begins with a dash, goes on with a small letter in the next line, at
+// the same
 // place: the text of an item hangs.
 func isInSentence(shapes []lineShape, i int) bool {
 	const slack = 0.4 // of the line's height

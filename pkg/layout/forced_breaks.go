@@ -33,7 +33,8 @@ func NewLineBreaks(page *inkstreamv1.Page) *LineBreaks {
 	return l
 }
 
-// SplitBlock parts the lines of a block of the page, counted from 0, where its writer ended them: the lines of an address or
+// SplitBlock parts the lines of a block of the page, counted from 0, where its writer ended them: the lines of an
+// address or
 // of verse from one another, or running text into its paragraphs; one part where it is one paragraph.
 func (l *LineBreaks) SplitBlock(block int) (parts [][]*inkstreamv1.Line, areLines bool) {
 	lines := l.blocks[block].GetLines()
@@ -62,7 +63,8 @@ type brokenLine struct {
 	parted                  bool // it has text in two places, as a name and a number
 }
 
-// findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no running
+// findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no
+// running
 // text.
 func (l *LineBreaks) findBreaks(block int, shapes []brokenLine, em float64) (breaks []bool, areLines bool) {
 	const room, alike, wide, narrow, fewest = 1.0, 0.1, 30.0, 24.0, 6 // ems; breaks
@@ -165,7 +167,8 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 	return shapes, median(sizes)
 }
 
-// breakRows ends lines that have text in two places, as those of a list of parts and players do, where most have: each is
+// breakRows ends lines that have text in two places, as those of a list of parts and players do, where most have:
+// each is
 // a row by itself.
 func breakRows(shapes []brokenLine, breaks []bool, areLines bool) ([]bool, bool) {
 	n := 0

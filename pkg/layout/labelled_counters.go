@@ -8,7 +8,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// labelledCounter is what a line begins with that counts by a word and a number: "Step 3:", "Rule 4."; without a label where
+// labelledCounter is what a line begins with that counts by a word and a number: "Step 3:", "Rule 4."; without a
+// label where
 // it begins otherwise.
 type labelledCounter struct {
 	label  string

@@ -61,7 +61,8 @@ func runsOnEvenly(shapes []lineShape, i int, right, em float64) bool {
 	return isAlike(i-1) || isAlike(i+1)
 }
 
-// measureWidth finds the edges of the column: the left one is that of lines in type of the usual size, as headings may be
+// measureWidth finds the edges of the column: the left one is that of lines in type of the usual size, as headings
+// may be
 // set farther out, and the number of the page, or of a line, stands apart from the text.
 func measureWidth(p *textColumn) {
 	const other = 1.12 // times
@@ -233,8 +234,10 @@ func isShortAbove(p *textColumn, i int) bool {
 		!cur.startsLower && !prev.style.mono && i+1 < len(p.shapes) && math.Abs(p.shapes[i+1].x0-cur.x0) < slack*p.em && p.fillsLine(cur, p.shapes[i+1])
 }
 
-// beginsBelowRow reports whether a row ends above line i, or begins with it: one with text in two places, as a name and years
-// at the edge are, above running text or below a sentence, or one that ends in bold type though the first word of the line
+// beginsBelowRow reports whether a row ends above line i, or begins with it: one with text in two places, as a name
+// and years
+// at the edge are, above running text or below a sentence, or one that ends in bold type though the first word of
+// the line
 // has room in it.
 func beginsBelowRow(p *textColumn, i int) bool {
 	const slack, wide, room = 0.3, 0.5, 3.0 // ems, share of the width, ems

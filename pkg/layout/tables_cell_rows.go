@@ -1,6 +1,7 @@
 package layout
 
-// holdsRows reports whether the cells of a ruled table hold most of its words in rows and columns of their own, as those
+// holdsRows reports whether the cells of a ruled table hold most of its words in rows and columns of their own, as
+// those
 // of a page do that lines part into sections: these lines rule no table.
 func (t ruledTable) holdsRows() bool {
 	const share = 0.3
@@ -17,7 +18,8 @@ func (t ruledTable) holdsRows() bool {
 	return inRows > 0 && float64(inRows) > share*float64(all)
 }
 
-// holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows: in many more than the
+// holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows: in many more than
+// the
 // cells at its side part it into, as boxes at the ends of a form's lines do.
 func (t ruledTable) holdsRowsIn(c *tableCell) bool {
 	const fewest, columns, share = 4, 3, 0.6 // rows, and those with text in several places

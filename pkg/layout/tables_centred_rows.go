@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// centredRows joins the lines of rows whose cells stand in the middle of their row's height: cells of one and of two lines
+// centredRows joins the lines of rows whose cells stand in the middle of their row's height: cells of one and of two
+// lines
 // have no baseline in common, so that a row is several lines, each level with none of the next cell's.
 type centredRows struct {
 	lines []tableLine
@@ -15,7 +16,8 @@ type centredRows struct {
 	least, most float64
 }
 
-// joinCentredRows returns lines with those joined that are rows with centred cells, and their rows; the same where there are
+// joinCentredRows returns lines with those joined that are rows with centred cells, and their rows; the same where
+// there are
 // none.
 func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 	const fewest, most, others = 2, 12, 4 // rows that are joined, lines of one; of how many rows one may be none
@@ -97,7 +99,8 @@ func (c centredRows) stepAbove(s segment, first, k int) float64 {
 	return 0
 }
 
-// continuesRow reports whether line k belongs to the row that begins with line first: it is staggered, or goes on with a
+// continuesRow reports whether line k belongs to the row that begins with line first: it is staggered, or goes on
+// with a
 // cell of it.
 func (c centredRows) continuesRow(first, k int) bool {
 	const wider, slack = 1.1, 0.03 // times the pitch; of a height

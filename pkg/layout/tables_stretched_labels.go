@@ -100,7 +100,8 @@ func (a *aligner) goesOnBelow(line, below tableLine) bool {
 		math.Abs(below.cells[0].x0-line.cells[0].x0) < edge*a.em && below.cells[0].y0-line.cells[0].y1 < near*a.em
 }
 
-// listStretched returns what may be a line's label: its first two and more pieces, none of them a number. All pieces are a
+// listStretched returns what may be a line's label: its first two and more pieces, none of them a number. All pieces
+// are a
 // label's where they end in the middle of a word below the row that the label begins in.
 func (a *aligner) listStretched(lines []tableLine, i int) []stretchedLabel {
 	const widest, mostPieces, near = 3.0, 6, 6 // ems; of a blank; lines

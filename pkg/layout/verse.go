@@ -25,7 +25,8 @@ func isVerse(p *textColumn) bool {
 	return short >= fewest && float64(short) >= max(turns*lines, apart*float64(indented)) && float64(goOn) <= runOn*lines && !p.isRunningText()
 }
 
-// takeTurns reports whether lines stand by turns at the edge and at an indent, as those of verse do, and hardly one runs on.
+// takeTurns reports whether lines stand by turns at the edge and at an indent, as those of verse do, and hardly one
+// runs on.
 func takeTurns(shapes []brokenLine, em float64) bool {
 	const fewest, runOn = 3, 4 // changes from line to line; one of so many lines
 	left, indent := math.Inf(1), 0.0
@@ -52,7 +53,8 @@ func takeTurns(shapes []brokenLine, em float64) bool {
 	return changes >= fewest && runOn*goOn <= len(shapes)
 }
 
-// startAfresh reports whether every one of a few short lines starts afresh and none ends as text does, as the lines of an address
+// startAfresh reports whether every one of a few short lines starts afresh and none ends as text does, as the lines
+// of an address
 // or of a list of names do: of text that is broken where a line is full, most lines begin with a small letter.
 func startAfresh(shapes []brokenLine, em float64) bool {
 	const fewest, widest = 3, 16 // lines, ems
@@ -69,7 +71,8 @@ func startAfresh(shapes []brokenLine, em float64) bool {
 	return right-left < widest*em
 }
 
-// isInColumn reports whether the text right above or below a block of the page runs from the same edge to the same place, as
+// isInColumn reports whether the text right above or below a block of the page runs from the same edge to the same
+// place, as
 // the entries of a narrow column do.
 func (l *LineBreaks) isInColumn(block int, em float64) bool {
 	const from, to = 2, 1 // ems

@@ -12,9 +12,11 @@ const mostNumberParts = 4
 // numberParts says how many digits the parts of a number have.
 type numberParts [mostNumberParts]int
 
-// joinWrappedNumbers makes one row of two where an entry's name and its number are both broken into the second row, as in
+// joinWrappedNumbers makes one row of two where an entry's name and its number are both broken into the second row,
+// as in
 // directories in narrow columns: the name goes on below the name, and the number below the number. How many digits the
-// parts of a whole number have, the entries tell that are not broken, those of the text above too; or nearly all are, and
+// parts of a whole number have, the entries tell that are not broken, those of the text above too; or nearly all
+// are, and
 // their parts take turns.
 func (a *aligner) joinWrappedNumbers(rows []row) []row {
 	const fewest = 3 // entries

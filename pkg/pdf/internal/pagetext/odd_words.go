@@ -50,7 +50,8 @@ func IsOddWord(word string) bool {
 			return true
 		case unicode.IsLower(before) && unicode.IsUpper(prev) && unicode.IsLower(r) && repeat == 1 &&
 			!unicode.Is(unicode.Han, r):
-			// CamelCase has longer parts; one capital amid small letters of a word with others is noise only if it stands alone.
+			// CamelCase has longer parts; one capital amid small letters of a word with others is noise only if it
+			// stands alone.
 			if isCamelCase(core) {
 				return false
 			}

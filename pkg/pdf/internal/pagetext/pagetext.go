@@ -1,5 +1,6 @@
 // Package pagetext turns the characters that PDFium lists for a page into words, lines and provisional blocks, in
-// PDFium's order and in points from the top left of the page as displayed. An accent and the letter that it is drawn over
+// PDFium's order and in points from the top left of the page as displayed. An accent and the letter that it is drawn
+// over
 // are one character. It is pure: no engine, no files.
 package pagetext
 
@@ -17,7 +18,8 @@ import (
 type Stats struct {
 	// Chars counts what would leave ink: characters that are no blanks and were not made up.
 	Chars int
-	// Bad counts those of them that are no readable character: control and private-use characters, replacement characters.
+	// Bad counts those of them that are no readable character: control and private-use characters, replacement
+	// characters.
 	Bad int
 	// Unmapped counts glyphs without a mapping among those Asked.
 	Unmapped, Asked int
@@ -401,7 +403,8 @@ func (b *builder) finishWord() {
 			w.reset()
 			return
 		}
-		// A line without blanks is one word, and may have its middle off the page though most of what it says can be read.
+		// A line without blanks is one word, and may have its middle off the page though most of what it says can be
+		// read.
 		text = text[w.from:w.to]
 		bounds, _ = w.visible.clipTo(b.page)
 	}
