@@ -94,8 +94,7 @@ func isLargerThanBody(c candidate, pages []*Evidence, body int) bool {
 }
 
 // bodyTypeSize returns the size of most of the document's text, in quarters of a point. Running lines, which on
-// slides have
-// more words than the rest, do not count.
+// slides have more words than the rest, do not count.
 func (p *Plan) bodyTypeSize(pages []*Evidence) int {
 	const wordLength = 6 // characters and a blank
 	sizes := map[int]int{}

@@ -9,10 +9,8 @@ import (
 )
 
 // TextWriter writes a document as plain text: the pages in their order, with form feeds between, so that page n is
-// the n-th.
-// Where a paragraph goes on over a page break, running heads, feet and page numbers do not stand within it: those
-// below its
-// beginning come before it, those above its end behind it.
+// the n-th. Where a paragraph goes on over a page break, running heads, feet and page numbers do not stand within it:
+// those below its beginning come before it, those above its end behind it.
 type TextWriter struct {
 	w     io.Writer
 	wrote bool

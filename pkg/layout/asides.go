@@ -40,8 +40,7 @@ func (a *aligner) moveAsides(rows []row) []row {
 }
 
 // areMarksInBrackets reports whether asides are figures in brackets, as the marks are that questions of an
-// examination earn:
-// no text has those at its edge.
+// examination earn: no text has those at its edge.
 func areMarksInBrackets(asides []aside) bool {
 	return !slices.ContainsFunc(asides, func(s aside) bool {
 		text := segmentsText(s.words.segments)

@@ -133,8 +133,7 @@ func (m *bandMerger) findColumnHead(slabs []pageBand, first, end int) int {
 }
 
 // endsAbove reports whether the second of three slabs is the end of what the first holds: it stands nearer to that
-// than to
-// the third.
+// than to the third.
 func (m *bandMerger) endsAbove(slabs []pageBand) bool {
 	const nearer = 0.4 // ems
 	return slabs[2].y0-slabs[1].y1 > slabs[1].y0-slabs[0].y1+nearer*m.em

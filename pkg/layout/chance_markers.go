@@ -58,9 +58,8 @@ func isDoubtfulMarker(marker string) bool {
 // isDash reports whether a marker is a dash, with which a line may go on in a sentence too.
 func isDash(marker string) bool { return marker == "–" || marker == "—" }
 
-// isInSentence reports whether line i, which begins with a dash, goes on with a small letter in the next line, at
-// the same
-// place: the text of an item hangs.
+// isInSentence reports whether line i, which begins with a dash, goes on with a small letter in the next line, at the
+// same place: the text of an item hangs.
 func isInSentence(shapes []lineShape, i int) bool {
 	const slack = 0.4 // of the line's height
 	return i+1 < len(shapes) && shapes[i+1].startsLower && !shapes[i].endsSentence && shapes[i+1].x0-shapes[i].x0 < slack*shapes[i].height

@@ -6,8 +6,7 @@ import (
 )
 
 // endsAtCommonGap reports whether columns end above a slab that has headings in all of them, with more room above it
-// than
-// lines have: a sentence goes on from the foot of one column, above the room, to the head of the next.
+// than lines have: a sentence goes on from the foot of one column, above the room, to the head of the next.
 func endsAtCommonGap(columns []pageBand, slab pageBand, gutters []span, em float64) bool {
 	const room, larger, most = 1.0, 1.08, 64 // ems; times the text's type; slabs looked at
 	inner := innerSpans(gutters)
@@ -36,8 +35,7 @@ func endsAtCommonGap(columns []pageBand, slab pageBand, gutters []span, em float
 }
 
 // headsSmallerType reports whether all that stands in the second of the slabs is set in smaller type than the first:
-// that is a
-// heading, and no row among others.
+// that is a heading, and no row among others.
 func headsSmallerType(slabs []pageBand) bool {
 	const smaller = 0.9
 	return len(slabs) > 1 && !slices.ContainsFunc(slabs[1].segments, func(s segment) bool {
@@ -46,8 +44,7 @@ func headsSmallerType(slabs []pageBand) bool {
 }
 
 // findOuterSegments returns the last and the first segment of the slabs that stand in a column; nil where there is
-// none, or a
-// table.
+// none, or a table.
 func findOuterSegments(slabs []pageBand, column span) (last, first *segment) {
 	const slack = 1
 	for i := range slabs {
@@ -78,10 +75,8 @@ func isCutOff(s *segment) bool {
 }
 
 // findColumnsStart returns the slab of those from first to before last at which the columns begin that go on at slab
-// last:
-// their gutters run on upwards, and more room stands above it than above any other. What is above them, such as a
-// running
-// head or figures in boxes, may share a gutter with their first lines by chance.
+// last: their gutters run on upwards, and more room stands above it than above any other. What is above them, such as
+// a running head or figures in boxes, may share a gutter with their first lines by chance.
 func findColumnsStart(m *bandMerger, slabs []pageBand, first, last int, leading float64) int {
 	const room, most, longer = 0.3, 12, 2 // ems; slabs looked at; times as many rows
 	if last >= len(slabs) {

@@ -45,8 +45,7 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 }
 
 // headColumns reports whether the first slabs of columns are headings at the heads of all of them, with a picture
-// below:
-// the first line of each begins where the text of its column does, and the gutters go on through that.
+// below: the first line of each begins where the text of its column does, and the gutters go on through that.
 func (m *bandMerger) headColumns(heads, below []pageBand, gutters []span) bool {
 	const mostRows, most, near = 3, 24, 0.3 // rows of the heads; slabs looked at; ems
 	inner := innerSpans(gutters)

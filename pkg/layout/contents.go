@@ -41,8 +41,7 @@ func isContentsRows(rows []tableLine) bool {
 }
 
 // areWrappedEntries reports whether so many lines are entries that take one line or more: an entry begins with the
-// number
-// of a section, and its last line ends with a page number.
+// number of a section, and its last line ends with a page number.
 func areWrappedEntries(sections, paged, all int) bool {
 	return paged >= 6 && 2*paged >= all && 4*sections >= 3*paged && 4*paged >= 3*sections
 }

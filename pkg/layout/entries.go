@@ -119,8 +119,7 @@ func findEntryCuts(labels, text []sideLine, em float64) []entryCut {
 }
 
 // beginAfterRoom reports whether each label is level with a line of text that has more room above it than others:
-// numbers
-// that count lines are not.
+// numbers that count lines are not.
 func beginAfterRoom(labels, text []sideLine, begins []beginning, em float64) bool {
 	var first []sideLine
 	for i, l := range text {

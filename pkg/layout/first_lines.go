@@ -33,18 +33,15 @@ func (p *textColumn) measureFirstLines() {
 	}
 }
 
-// followsItem reports whether a paragraph with an indented first line begins at line i below an item's only line:
-// its first
-// word had room there, and the next line begins at the edge, as text does.
+// followsItem reports whether a paragraph with an indented first line begins at line i below an item's only line: its
+// first word had room there, and the next line begins at the edge, as text does.
 func followsItem(p *textColumn, i int) bool {
 	return p.indent > 0 && i+1 < len(p.shapes) && p.shapes[i+1].marker == "" && !p.shapes[i].startsLower && !p.fillsLine(p.shapes[i-1], p.shapes[i])
 }
 
-// isFirstLine reports whether line i is indented, and the lines about it are not: after a line that ends short, or
-// as the
-// first lines of the column's paragraphs are. The second line of an item stands below the text of its first. A
-// paragraph of
-// one line, such as what is said in a conversation, may stand above another.
+// isFirstLine reports whether line i is indented, and the lines about it are not: after a line that ends short, or as
+// the first lines of the column's paragraphs are. The second line of an item stands below the text of its first. A
+// paragraph of one line, such as what is said in a conversation, may stand above another.
 func (p *textColumn) isFirstLine(i int) bool {
 	const edge, short = 0.5, 2 // ems
 	if p.verse {
@@ -74,10 +71,8 @@ func (p *textColumn) isFirstLine(i int) bool {
 }
 
 // isIndentedBelowSentence reports whether line i is indented below the end of a sentence, and the line below it is
-// not: the
-// first line of a paragraph, whatever the others of the column have. The line above is no first one of a block,
-// beside whose
-// large letter the second is indented; or it is one at the same indent, a paragraph of one line.
+// not: the first line of a paragraph, whatever the others of the column have. The line above is no first one of a
+// block, beside whose large letter the second is indented; or it is one at the same indent, a paragraph of one line.
 func isIndentedBelowSentence(p *textColumn, start, i int) bool {
 	const edge = 0.5 // ems
 	prev, cur := p.shapes[i-1], p.shapes[i]

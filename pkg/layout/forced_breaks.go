@@ -34,8 +34,7 @@ func NewLineBreaks(page *inkstreamv1.Page) *LineBreaks {
 }
 
 // SplitBlock parts the lines of a block of the page, counted from 0, where its writer ended them: the lines of an
-// address or
-// of verse from one another, or running text into its paragraphs; one part where it is one paragraph.
+// address or of verse from one another, or running text into its paragraphs; one part where it is one paragraph.
 func (l *LineBreaks) SplitBlock(block int) (parts [][]*inkstreamv1.Line, areLines bool) {
 	lines := l.blocks[block].GetLines()
 	var breaks []bool
@@ -64,8 +63,7 @@ type brokenLine struct {
 }
 
 // findBreaks tells of each line of a block but the last whether its writer ended it, and of all whether they are no
-// running
-// text.
+// running text.
 func (l *LineBreaks) findBreaks(block int, shapes []brokenLine, em float64) (breaks []bool, areLines bool) {
 	const room, alike, wide, narrow, fewest = 1.0, 0.1, 30.0, 24.0, 6 // ems; breaks
 	if breaks = make([]bool, len(shapes)-1); takeTurns(shapes, em) || startAfresh(shapes, em) && !l.isInColumn(block, em) {
@@ -168,8 +166,7 @@ func measureBrokenLines(lines []*inkstreamv1.Line) ([]brokenLine, float64) {
 }
 
 // breakRows ends lines that have text in two places, as those of a list of parts and players do, where most have:
-// each is
-// a row by itself.
+// each is a row by itself.
 func breakRows(shapes []brokenLine, breaks []bool, areLines bool) ([]bool, bool) {
 	n := 0
 	for _, s := range shapes {

@@ -71,9 +71,8 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 	return column
 }
 
-// areCellsBetweenRules reports whether lines are drawn across a gutter that part the text on its sides into rows of
-// a few
-// short lines, most with text on both sides.
+// areCellsBetweenRules reports whether lines are drawn across a gutter that part the text on its sides into rows of a
+// few short lines, most with text on both sides.
 func (j *gutterJudge) areCellsBetweenRules(left, right []sideLine, gap span) bool {
 	const fewest, words, lines, filled, slack = 4, 3.0, 3.0, 0.6, 0.1 // rows; of a line; of a row; share of the rows; ems
 	if len(left) == 0 || len(right) == 0 {                            // a side may be tables alone
@@ -124,9 +123,8 @@ func areMostlyFigures(lines []sideLine) bool {
 }
 
 // areEndsOfRows reports whether what stands on the right ends rows that begin on the left, as the names in a list of
-// who plays whom do: it is set flush right, begins anywhere, and each of its lines is level with one on the left,
-// but for
-// those above and below all of them. No column of text is set so.
+// who plays whom do: it is set flush right, begins anywhere, and each of its lines is level with one on the left, but
+// for those above and below all of them. No column of text is set so.
 func areEndsOfRows(left, right []sideLine, em float64) bool {
 	const fewest, words, slack, flush, ragged = 4, 4.0, 0.2, 0.9, 0.5
 	if len(left) == 0 {

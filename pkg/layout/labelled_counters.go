@@ -9,8 +9,7 @@ import (
 )
 
 // labelledCounter is what a line begins with that counts by a word and a number: "Step 3:", "Rule 4."; without a
-// label where
-// it begins otherwise.
+// label where it begins otherwise.
 type labelledCounter struct {
 	label  string
 	number int

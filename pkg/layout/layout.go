@@ -7,47 +7,36 @@
 //
 //   - Lines that lead from a word to another take part as if they were dots of the text (drawn_leaders.go).
 //   - A segment is a run of words of one input line without a wide gap (segment.go), put together again where an
-//     engine set each word
-//     apart (segment_join.go).
+//     engine set each word apart (segment_join.go).
 //   - Segments are cut into regions: bands of the page from top to bottom (bands.go), which end where their columns
-//     do (column_ends.go, column_breaks.go), bands into columns where a gutter runs through them (gutter.go),
-//     columns into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a
-//     table does not, because a table reads by rows. A small model tells the two apart (gutter_model.go) by what it
-//     is told of the text on both sides
-//     (gutter_features.go). Lists that go on from column to column are known by what goes on (list_columns.go).
-//     Labels beside the entries of a column are no column of their own (label_columns.go).
-//     Gutters that are no wider than blanks are found by the rows that leave them free (strips.go). Text beside a
-//     table whose lines are level with
-//     none of its rows is a column of its own (gutter_rows.go).
+//     do (column_ends.go, column_breaks.go), bands into columns where a gutter runs through them (gutter.go), columns
+//     into bands again (xycut.go). A gutter between columns of text cuts; a gap between the columns of a table does
+//     not, because a table reads by rows. A small model tells the two apart (gutter_model.go) by what it is told of
+//     the text on both sides (gutter_features.go). Lists that go on from column to column are known by what goes on
+//     (list_columns.go). Labels beside the entries of a column are no column of their own (label_columns.go). Gutters
+//     that are no wider than blanks are found by the rows that leave them free (strips.go). Text beside a table whose
+//     lines are level with none of its rows is a column of its own (gutter_rows.go).
 //   - What stands in a frame that lines are drawn around is arranged by itself, and has a place among the rest as a
 //     whole (frames.go).
 //   - Tables are found in a region by rules (tables_ruled.go), or by words that stand in columns (tables_aligned.go)
-//     in a run of rows (tables_runs.go),
-//     whose heads may stand over several (tables_head_spans.go) and whose labels may wrap (tables_wrap_labels.go)
-//     and be stretched to the edge of their column (tables_stretched_labels.go), and whose cells have blanks below
-//     one another
-//     (tables_blanks.go),
-//     and kept where a second model says so (table_model.go); numbered items with sentences are none
-//     (tables_items.go). Those with lines across, or
-//     below a line of heads, are parted by no gutter of the text about them (tables_across.go). Lines that part a
-//     page into sections with rows of their own
-//     rule none (tables_cell_rows.go). A head whose lines make no rows is attached at the end (tables_heads_above.go).
-//     Rows whose cells stand in the middle of their height are put together first (tables_centred_rows.go).
-//     Boxes at the ends of a form's lines take those as labels, grids of figures the words beside them
-//     (tables_labels.go).
-//   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come
-//     below it (asides.go), and headings side by side on one line are rows of their own (side_headings.go). A number
-//     that is
+//     in a run of rows (tables_runs.go), whose heads may stand over several (tables_head_spans.go) and whose labels
+//     may wrap (tables_wrap_labels.go) and be stretched to the edge of their column (tables_stretched_labels.go), and
+//     whose cells have blanks below one another (tables_blanks.go), and kept where a second model says so
+//     (table_model.go); numbered items with sentences are none (tables_items.go). Those with lines across, or below a
+//     line of heads, are parted by no gutter of the text about them (tables_across.go). Lines that part a page into
+//     sections with rows of their own rule none (tables_cell_rows.go). A head whose lines make no rows is attached at
+//     the end (tables_heads_above.go). Rows whose cells stand in the middle of their height are put together first
+//     (tables_centred_rows.go). Boxes at the ends of a form's lines take those as labels, grids of figures the words
+//     beside them (tables_labels.go).
+//   - In a region, segments that share a baseline make a row (rows.go). Words beside a piece of text come below it
+//     (asides.go), and headings side by side on one line are rows of their own (side_headings.go). A number that is
 //     broken with the name before it goes on below (wrapped_numbers.go).
 //   - Rows make blocks (blocks.go), parted where an item of a list begins among others (markers.go, enumerators.go,
-//     chance_markers.go, run_in_counters.go, labelled_counters.go), and
-//     where the room above a line (line_pitch.go), the end of the line before, who speaks (speakers.go), or a row
-//     with text in two places (word_room.go) tells a
+//     chance_markers.go, run_in_counters.go, labelled_counters.go), and where the room above a line (line_pitch.go),
+//     the end of the line before, who speaks (speakers.go), or a row with text in two places (word_room.go) tells a
 //     paragraph (paragraph_room.go), or its indent (first_lines.go). Tables of contents and indexes are parted into
-//     their entries
-//     (contents.go, contents_runs.go). Prose in a font of fixed pitch is text, and no code (typescript.go); numbers
-//     that count lines
-//     of code are code, whatever their font (numbered_code.go).
+//     their entries (contents.go, contents_runs.go). Prose in a font of fixed pitch is text, and no code
+//     (typescript.go); numbers that count lines of code are code, whatever their font (numbered_code.go).
 //
 // Recognised pages keep the order of their recogniser, which has seen the image, unless it cannot be right
 // (recognised.go) or goes to and fro between columns (recognised_order.go). Page numbers that it read as a column of
@@ -57,8 +46,7 @@
 // those with a text layer too, are arranged as if they were straight (skew.go).
 //
 // Which lines of a block their writer ended, as those of an address or of verse (verse.go), [LineBreaks] tells who
-// writes
-// it as running text (forced_breaks.go).
+// writes it as running text (forced_breaks.go).
 //
 // Words are moved about and never changed, but for their boxes, which come out finite, and for a raised mark or a
 // large first letter that was set apart from the word that it belongs to (drop_caps.go), and for the counters of lines

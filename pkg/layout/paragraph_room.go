@@ -62,8 +62,7 @@ func runsOnEvenly(shapes []lineShape, i int, right, em float64) bool {
 }
 
 // measureWidth finds the edges of the column: the left one is that of lines in type of the usual size, as headings
-// may be
-// set farther out, and the number of the page, or of a line, stands apart from the text.
+// may be set farther out, and the number of the page, or of a line, stands apart from the text.
 func measureWidth(p *textColumn) {
 	const other = 1.12 // times
 	sizes := make([]float64, len(p.shapes))
@@ -235,10 +234,8 @@ func isShortAbove(p *textColumn, i int) bool {
 }
 
 // beginsBelowRow reports whether a row ends above line i, or begins with it: one with text in two places, as a name
-// and years
-// at the edge are, above running text or below a sentence, or one that ends in bold type though the first word of
-// the line
-// has room in it.
+// and years at the edge are, above running text or below a sentence, or one that ends in bold type though the first
+// word of the line has room in it.
 func beginsBelowRow(p *textColumn, i int) bool {
 	const slack, wide, room = 0.3, 0.5, 3.0 // ems, share of the width, ems
 	prev, cur := p.shapes[i-1], p.shapes[i]

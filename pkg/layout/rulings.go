@@ -187,8 +187,7 @@ func (l rulingsAcross) hasBetween(y0, y1, x0, x1 float64) bool {
 
 // encloseTable reports whether lines are drawn around an area as typographers draw them around a table: three of one
 // length, above its head, below that and below its last row. The head is the beginning of the area where it stands
-// below
-// the area's first line (1), and not part of it where it stands above that (-1).
+// below the area's first line (1), and not part of it where it stands above that (-1).
 func (l rulingsAcross) encloseTable(area rect, head int, em float64) bool {
 	const slack, near, highest = 0.3, 1.5, 6.0 // ems: of the lines' ends, from rows to lines, of the head
 	off := slack * em

@@ -3,10 +3,8 @@ package layout
 import "math"
 
 // partSideHeadings makes rows of their own of headings that stand side by side on one line: pieces of words in bold
-// type
-// larger than the text's, far apart from each other. A number is no piece: it counts the heading, or is a page's.
-// Authors
-// below a title are seldom bold.
+// type larger than the text's, far apart from each other. A number is no piece: it counts the heading, or is a
+// page's. Authors below a title are seldom bold.
 func (a *aligner) partSideHeadings(rows []row) []row {
 	var out []row
 	for i, r := range rows {
@@ -52,8 +50,7 @@ func (a *aligner) sideHeadings(r row) []row {
 }
 
 // titleBeside returns a title and what stands far right of it in much smaller type, as the number and the date of an
-// issue
-// do; nil if a row is none.
+// issue do; nil if a row is none.
 func (a *aligner) titleBeside(r row) []row {
 	const larger, apart, near = 1.4, 2.0, 0.6 // times the text's type, and the other's; ems of the title's type; of its height
 	if r.height() < larger*a.em {

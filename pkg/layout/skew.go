@@ -74,10 +74,9 @@ func (s *skewedPage) bendAt(x float64) float64 {
 }
 
 // layerSkew returns the skew of a page most of whose words have neither a size nor a confidence, as those of a text
-// layer
-// under a scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are straight. It
-// is the median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in another column
-// does not count.
+// layer under a scan: their lines run as askew as the scan does. It is 0 for other pages, and for those that are
+// straight. It is the median slope from a word to one of the next few (Theil and Sen), so that a line that goes on in
+// another column does not count.
 func layerSkew(lines []inputLine) float32 {
 	type slope struct{ tangent, weight float64 }
 	var slopes []slope

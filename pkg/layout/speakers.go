@@ -8,9 +8,8 @@ import (
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
-// speakerOf returns the name in capitals that a line of a play or of a transcript begins with, with the stop or
-// colon behind
-// it; empty if it begins otherwise.
+// speakerOf returns the name in capitals that a line of a play or of a transcript begins with, with the stop or colon
+// behind it; empty if it begins otherwise.
 func speakerOf(words []*inkstreamv1.Word) string {
 	const shortest = 3 // letters
 	name := words[0].GetText()
@@ -25,9 +24,8 @@ func speakerOf(words []*inkstreamv1.Word) string {
 	return name
 }
 
-// haveSpeakers reports whether names in capitals at the beginning of lines come again, as of those who speak in
-// turn: each
-// begins a paragraph.
+// haveSpeakers reports whether names in capitals at the beginning of lines come again, as of those who speak in turn:
+// each begins a paragraph.
 func haveSpeakers(shapes []lineShape) bool {
 	const fewest = 4 // lines
 	names, lines := map[string]bool{}, 0

@@ -77,8 +77,7 @@ func (s *styles) measurePitch(lines []inputLine) {
 }
 
 // hasNoRoomForNext reports whether the first word of the second line, right below the first or at an indent, had no
-// room
-// in that: the lines that begin there end before where it would.
+// room in that: the lines that begin there end before where it would.
 func (s *styles) hasNoRoomForNext(lines []inputLine) bool {
 	const near, hang, pitch, most = 0.3, 2.5, 2.0, 6 // ems; lines
 	first := s.rotation.rotateRect(boundingBox(lines[0].words))

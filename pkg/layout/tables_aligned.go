@@ -16,8 +16,7 @@ type tableLine struct {
 	// several says that it has text in several places, as rows of a table have.
 	several bool
 	// labelEdge is where its first cell ends, if that goes on in the next line and its blanks may be stretched to
-	// there;
-	// else 0.
+	// there; else 0.
 	labelEdge float64
 	// parts are the rows that it was joined of, whose cells stand in the middle of its height.
 	parts []row

@@ -1,8 +1,7 @@
 package layout
 
-// joinBlankColumns joins two columns that only a blank parts in every row, below a head that reaches over both:
-// words that
-// are as long in all rows, such as the day and the month of a date.
+// joinBlankColumns joins two columns that only a blank parts in every row, below a head that reaches over both: words
+// that are as long in all rows, such as the day and the month of a date.
 func joinBlankColumns(t *table, em float64) {
 	var headed []int // from left to right
 	for i := range t.cells {
@@ -20,8 +19,7 @@ func joinBlankColumns(t *table, em float64) {
 }
 
 // isPartedByBlanks reports whether only a blank parts a column from the next in every row that has both, and no row
-// has one
-// of them.
+// has one of them.
 func (t *table) isPartedByBlanks(column int, em float64) bool {
 	const widest, fewest = 0.6, 3 // ems; rows
 	left, rows, both := make([]*tableCell, t.rows), 0, 0

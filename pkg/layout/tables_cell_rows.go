@@ -1,8 +1,7 @@
 package layout
 
 // holdsRows reports whether the cells of a ruled table hold most of its words in rows and columns of their own, as
-// those
-// of a page do that lines part into sections: these lines rule no table.
+// those of a page do that lines part into sections: these lines rule no table.
 func (t ruledTable) holdsRows() bool {
 	const share = 0.3
 	inRows, all := 0, 0
@@ -19,8 +18,7 @@ func (t ruledTable) holdsRows() bool {
 }
 
 // holdsRowsIn reports whether the text of a cell stands in three columns or more, in several rows: in many more than
-// the
-// cells at its side part it into, as boxes at the ends of a form's lines do.
+// the cells at its side part it into, as boxes at the ends of a form's lines do.
 func (t ruledTable) holdsRowsIn(c *tableCell) bool {
 	const fewest, columns, share = 4, 3, 0.6 // rows, and those with text in several places
 	if len(c.segments) < fewest*max(1, c.rowSpan) {

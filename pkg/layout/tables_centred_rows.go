@@ -7,8 +7,7 @@ import (
 )
 
 // centredRows joins the lines of rows whose cells stand in the middle of their row's height: cells of one and of two
-// lines
-// have no baseline in common, so that a row is several lines, each level with none of the next cell's.
+// lines have no baseline in common, so that a row is several lines, each level with none of the next cell's.
 type centredRows struct {
 	lines []tableLine
 	pitch float64 // of the lines of one cell
@@ -17,8 +16,7 @@ type centredRows struct {
 }
 
 // joinCentredRows returns lines with those joined that are rows with centred cells, and their rows; the same where
-// there are
-// none.
+// there are none.
 func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 	const fewest, most, others = 2, 12, 4 // rows that are joined, lines of one; of how many rows one may be none
 	c := centredRows{lines: lines}
@@ -100,8 +98,7 @@ func (c centredRows) stepAbove(s segment, first, k int) float64 {
 }
 
 // continuesRow reports whether line k belongs to the row that begins with line first: it is staggered, or goes on
-// with a
-// cell of it.
+// with a cell of it.
 func (c centredRows) continuesRow(first, k int) bool {
 	const wider, slack = 1.1, 0.03 // times the pitch; of a height
 	return c.isStaggered(k) || slices.ContainsFunc(c.lines[k].cells, func(s segment) bool {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// mostHeadLines is how many pieces of lines above a table are looked at, mostHeadBlocks in how many blocks
-	// before it.
+	// mostHeadLines is how many pieces of lines above a table are looked at, mostHeadBlocks in how many blocks before
+	// it.
 	mostHeadLines, mostHeadBlocks = 60, 24
 	// headRoom is how far apart the lines of a head are at most, and the last from the table, in ems.
 	headRoom = 1.3
@@ -18,10 +18,8 @@ const (
 
 // attachHeads gives tables whose first row has figures already the lines right above them as their head, where those
 // stand over their columns, and returns the blocks that are left. Where the heads of columns have several lines,
-// level at
-// their upper or lower edge or in the middle, these make no rows, and a head over several columns closes the gaps
-// between
-// those: so the rows of the table were found without them.
+// level at their upper or lower edge or in the middle, these make no rows, and a head over several columns closes the
+// gaps between those: so the rows of the table were found without them.
 func attachHeads(blocks []*inkstreamv1.Block, em float64) []*inkstreamv1.Block {
 	for i, b := range blocks {
 		if b.GetTable() == nil || len(b.GetLines()) == 0 || b.GetLines()[0].GetAngle() != 0 {
@@ -194,9 +192,8 @@ func (h headAbove) findColumns(p *headPiece) bool {
 	return false
 }
 
-// covers reports whether pieces stand over nearly all columns behind the first, and those over several not over
-// parts of
-// one another.
+// covers reports whether pieces stand over nearly all columns behind the first, and those over several not over parts
+// of one another.
 func (h headAbove) covers(pieces []headPiece) bool {
 	const share = 0.75
 	headed, spans := make([]bool, len(h.columns)), make([][2]int, len(h.columns))

@@ -1,8 +1,7 @@
 package layout
 
 // areItems reports whether rows are the items of an agenda or of a day rather than a table: each has a number or a
-// time, and
-// most have sentences in the next column, but no figures; no row heads them, and no lines part them.
+// time, and most have sentences in the next column, but no figures; no row heads them, and no lines part them.
 func areItems(t *table, across rulingsAcross) bool {
 	const columns, words = 3, 10 // at most; of sentences at least
 	if t.columns > columns || across.hasBetween(t.y0+1, t.y1-1, t.x0, t.x1) {

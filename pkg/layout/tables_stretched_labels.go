@@ -101,8 +101,7 @@ func (a *aligner) goesOnBelow(line, below tableLine) bool {
 }
 
 // listStretched returns what may be a line's label: its first two and more pieces, none of them a number. All pieces
-// are a
-// label's where they end in the middle of a word below the row that the label begins in.
+// are a label's where they end in the middle of a word below the row that the label begins in.
 func (a *aligner) listStretched(lines []tableLine, i int) []stretchedLabel {
 	const widest, mostPieces, near = 3.0, 6, 6 // ems; of a blank; lines
 	var out []stretchedLabel

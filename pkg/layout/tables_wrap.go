@@ -54,9 +54,8 @@ func (w wrappedRows) merge(t *table) {
 }
 
 // findRowDistance returns how far apart rows of cells are that begin a row of a table, where room sets those apart
-// from the lines that cells wrap to: the lines of one row stand close, the next row does not. It returns 0 where
-// room does
-// not tell.
+// from the lines that cells wrap to: the lines of one row stand close, the next row does not. It returns 0 where room
+// does not tell.
 func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 	const fewest, least, even = 3, 0.2, 0.5 // rows that are set apart and lines that go on; by how much more room, in ems, and how alike that of lines is, in parts of it
 	gaps := make([]float64, 0, len(rows))
@@ -90,8 +89,7 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 }
 
 // isOneRow reports whether lines of cells may be one row: one of them, which is the last where cells stand at the
-// foot of
-// their row, fills more columns than each of the others, and those go on with its text.
+// foot of their row, fills more columns than each of the others, and those go on with its text.
 func isOneRow(lines [][]tableCell) bool {
 	fullest := 0
 	for k := range lines {

@@ -73,20 +73,17 @@ func (w wrappedRows) continuesLabel(above, cells []tableCell, labels labelColumn
 }
 
 // fewestWrappedWords is how many words a line of a label has at least that certainly goes on: an address of mail may
-// stand
-// below one of fewer.
+// stand below one of fewer.
 const fewestWrappedWords = 3
 
 // endsLabel reports whether a row begins with the last line of the label that is all of the row above, in the middle
-// of a
-// sentence: the figures of a row may stand in the middle of its height, or level with its last line.
+// of a sentence: the figures of a row may stand in the middle of its height, or level with its last line.
 func (w wrappedRows) endsLabel(above, cells []tableCell, labels labelColumn) bool {
 	return len(above) == 1 && len(cells) > 1 && len(segmentWords(above[0].segments)) >= fewestWrappedWords && w.continuesLabel(above, cells[:1], labels) == certainLabelWrap
 }
 
 // isWrappedLabel reports whether row k is nothing but a line of a label that goes on in the row below, which has
-// figures, in
-// the middle of a sentence.
+// figures, in the middle of a sentence.
 func (f columnFinder) isWrappedLabel(rows []tableLine, k int) bool {
 	const edge, near = 0.3, 0.6 // ems
 	if k+1 >= len(rows) || len(rows[k].cells) != 1 || len(rows[k].cells[0].words) < fewestWrappedWords {

@@ -54,8 +54,8 @@ func takeTurns(shapes []brokenLine, em float64) bool {
 }
 
 // startAfresh reports whether every one of a few short lines starts afresh and none ends as text does, as the lines
-// of an address
-// or of a list of names do: of text that is broken where a line is full, most lines begin with a small letter.
+// of an address or of a list of names do: of text that is broken where a line is full, most lines begin with a small
+// letter.
 func startAfresh(shapes []brokenLine, em float64) bool {
 	const fewest, widest = 3, 16 // lines, ems
 	if len(shapes) < fewest {
@@ -72,8 +72,7 @@ func startAfresh(shapes []brokenLine, em float64) bool {
 }
 
 // isInColumn reports whether the text right above or below a block of the page runs from the same edge to the same
-// place, as
-// the entries of a narrow column do.
+// place, as the entries of a narrow column do.
 func (l *LineBreaks) isInColumn(block int, em float64) bool {
 	const from, to = 2, 1 // ems
 	if len(l.boxes) == 0 {

@@ -11,8 +11,7 @@ func (r *wordRoom) addGap(gap float64) {
 }
 
 // isParted reports whether a line has text in two places, as a name and what stands at the end of its line: the room
-// between
-// them is wider than blanks are, those of justified lines too, which are all alike.
+// between them is wider than blanks are, those of justified lines too, which are all alike.
 func (r *wordRoom) isParted(em float64) bool {
 	const widest, ofTwo, times = 1.8, 5.0, 3.0 // ems; between two words alone; times the others
 	if r.gaps < 2 {

@@ -13,11 +13,9 @@ const mostNumberParts = 4
 type numberParts [mostNumberParts]int
 
 // joinWrappedNumbers makes one row of two where an entry's name and its number are both broken into the second row,
-// as in
-// directories in narrow columns: the name goes on below the name, and the number below the number. How many digits the
-// parts of a whole number have, the entries tell that are not broken, those of the text above too; or nearly all
-// are, and
-// their parts take turns.
+// as in directories in narrow columns: the name goes on below the name, and the number below the number. How many
+// digits the parts of a whole number have, the entries tell that are not broken, those of the text above too; or
+// nearly all are, and their parts take turns.
 func (a *aligner) joinWrappedNumbers(rows []row) []row {
 	const fewest = 3 // entries
 	if a.numbers == nil {

@@ -15,9 +15,8 @@ var accentMarks = map[rune]rune{
 	'˚': 0x30a, '˝': 0x30b, 'ˇ': 0x30c, '¸': 0x327, '˛': 0x328,
 }
 
-// accentedLetter returns the letter that an accent and a letter make, whichever came first, if there is such a
-// letter and
-// the accent stands above or below the other.
+// accentedLetter returns the letter that an accent and a letter make, whichever came first, if there is such a letter
+// and the accent stands above or below the other.
 func accentedLetter(first, second rune, firstAt, secondAt box, angle int32) (rune, bool) {
 	if first < unicode.MaxASCII && second < unicode.MaxASCII && accentMarks[first] == 0 && accentMarks[second] == 0 {
 		return 0, false
@@ -46,8 +45,7 @@ func accentedLetter(first, second rune, firstAt, secondAt box, angle int32) (run
 }
 
 // isBlankAtAccent reports whether PDFium made up the blank at place i because an accent is drawn back over its
-// letter, or
-// over one farther off: the next letter stands right behind the character before.
+// letter, or over one farther off: the next letter stands right behind the character before.
 func (b *builder) isBlankAtAccent(i int) bool {
 	const most = 0.12 // ems
 	if b.word.run < 0 {
