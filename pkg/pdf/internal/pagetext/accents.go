@@ -6,31 +6,47 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"inkstream.dev/pkg/pdf/internal/pdfium"
 )
 
-// accentMarks are the accents that are characters of their own, each with the mark that combines with a letter. Fonts
-// without accented letters, as those of TeX's first encoding, have them drawn above the letter or below it.
-var accentMarks = map[rune]rune{
-	'`': 0x300, '´': 0x301, '^': 0x302, 'ˆ': 0x302, '~': 0x303, '˜': 0x303, '¯': 0x304, '˘': 0x306, '˙': 0x307, '¨': 0x308,
-	'˚': 0x30a, '˝': 0x30b, 'ˇ': 0x30c, '¸': 0x327, '˛': 0x328,
+// accentMark returns the mark that combines with a letter for an accent that is a character of its own; 0 for any other
+// character.
+func accentMark(r rune) rune {
+	switch r {
+	case '`':
+		return 0x300
+	case '´':
+		return 0x301
+	case '^', 'ˆ':
+		return 0x302
+	case '~', '˜':
+		return 0x303
+	case '¯':
+		return 0x304
+	case '˘':
+		return 0x306
+	case '˙':
+		return 0x307
+	case '¨':
+		return 0x308
+	case '˚':
+		return 0x30a
+	case '˝':
+		return 0x30b
+	case 'ˇ':
+		return 0x30c
+	case '¸':
+		return 0x327
+	case '˛':
+		return 0x328
+	}
+	return 0
 }
 
-// accentedLetter returns the letter that an accent and a letter make, whichever came first, if there is such a letter
-// and the accent stands above or below the other.
-func accentedLetter(first, second rune, firstAt, secondAt box, angle int32) (rune, bool) {
-	if first < unicode.MaxASCII && second < unicode.MaxASCII && accentMarks[first] == 0 && accentMarks[second] == 0 {
-		return 0, false
-	}
-	mark, letter, markAt, letterAt := accentMarks[first], second, firstAt, secondAt
-	if mark == 0 {
-		mark, letter, markAt, letterAt = accentMarks[second], first, secondAt, firstAt
-	}
-	if mark == 0 || !unicode.IsLetter(letter) || markAt.isEmpty() || letterAt.isEmpty() {
-		return 0, false
-	}
-	lo, hi := markAt.alongExtent(angle)
-	from, to := letterAt.alongExtent(angle)
-	if middle := (lo + hi) / 2; middle < from || middle > to {
+// accentedLetter returns the one character that a letter and the mark of an accent make, if there is such a character.
+func accentedLetter(letter, mark rune) (rune, bool) {
+	if !unicode.IsLetter(letter) {
 		return 0, false
 	}
 	switch letter {
@@ -44,32 +60,60 @@ func accentedLetter(first, second rune, firstAt, secondAt box, angle int32) (run
 	return r, size == len(composed)
 }
 
-// isBlankAtAccent reports whether PDFium made up the blank at place i because an accent is drawn back over its
-// letter, or over one farther off: the next letter stands right behind the character before.
-func (b *builder) isBlankAtAccent(i int) bool {
-	const most = 0.12 // ems
-	if b.word.run < 0 {
+// placeAccent finds the letter that the accent at place i is drawn over or under, as fonts without accented letters
+// have it, those of TeX's first encoding above all: the next one, or one before, for PDFium may list the accent behind
+// its word, or farther on in the line. The letter stands for both then, and the accent is passed over.
+func (b *builder) placeAccent(i int) {
+	const reach = 80 // characters
+	if b.standsFor(i, i+1) {
+		return
+	}
+	for j := i - 1; j >= max(0, i-reach) && b.text.Chars[j].Rune != '\n' && b.text.Chars[j].Rune != '\r'; j-- {
+		if b.standsFor(i, j) {
+			return
+		}
+	}
+}
+
+// standsFor has the letter at place j stand for the accent at place i too, if that is drawn over it or under it.
+func (b *builder) standsFor(i, j int) bool {
+	const most = 0.8 // ems from middle to middle
+	if j >= len(b.text.Chars) || !unicode.IsLetter(b.text.Chars[j].Rune) {
 		return false
 	}
-	chars, next := b.text.Chars, i+1
-	isAccented := b.isPassedOver(i - 1)
-	for next < len(chars) && (b.isPassedOver(next) || chars[next].Generated && chars[next].Rune == ' ') {
-		isAccented = isAccented || b.isPassedOver(next)
-		next++
-	}
-	if next+1 < len(chars) && accentMarks[chars[next].Rune] != 0 && chars[next+1].Run >= 0 && int(chars[next+1].Run) < len(b.runs) {
-		_, isAccented = accentedLetter(chars[next].Rune, chars[next+1].Rune, b.displayBox(chars[next].Box), b.displayBox(chars[next+1].Box),
-			b.runs[chars[next+1].Run].angle)
-		next++
-	} else if b.composed[next] != 0 {
-		isAccented = true
-	}
-	if !isAccented || next >= len(chars) || chars[next].Run < 0 || int(chars[next].Run) >= len(b.runs) {
+	accent, letter := &b.text.Chars[i], &b.text.Chars[j]
+	run, at, letterAt := b.runOf(accent), b.displayBox(accent.Box), b.displayBox(letter.Box)
+	if run == nil || at.isEmpty() || letterAt.isEmpty() {
 		return false
 	}
-	run := &b.runs[chars[next].Run]
-	_, end := b.word.lastAt.alongExtent(run.angle)
-	return run.angle == b.line.angle && math.Abs(alongStart(b.displayBox(chars[next].Box), run.angle)-end) < most*run.size
+	lo, hi := at.alongExtent(run.angle)
+	from, to := letterAt.alongExtent(run.angle)
+	top, bottom := at.acrossExtent(run.angle)
+	letterTop, letterBottom := letterAt.acrossExtent(run.angle)
+	if middle := (lo + hi) / 2; middle < from || middle > to || math.Abs(top+bottom-letterTop-letterBottom)/2 > most*run.size {
+		return false
+	}
+	base := letter.Rune
+	if b.composed[j] != 0 { // it has another accent
+		base = b.composed[j]
+	}
+	r, ok := accentedLetter(base, accentMark(accent.Rune))
+	if !ok {
+		return false
+	}
+	if b.composed == nil {
+		b.composed = map[int]rune{}
+	}
+	b.composed[j], b.composed[i] = r, 0
+	return true
+}
+
+// runOf returns the run of a character; nil where it has none.
+func (b *builder) runOf(c *pdfium.Char) *runInfo {
+	if c.Run < 0 || int(c.Run) >= len(b.runs) {
+		return nil
+	}
+	return &b.runs[c.Run]
 }
 
 // isPassedOver reports whether the character at place i is an accent that its letter stands for.
@@ -78,35 +122,23 @@ func (b *builder) isPassedOver(i int) bool {
 	return ok && letter == 0
 }
 
-// detachedAccent finds the letter that the accent at place i was drawn over where PDFium lists it behind the word, or
-// farther on in the line, and has it stand for both: the accent itself is passed over then.
-func (b *builder) detachedAccent(i int) {
-	const reach, most = 80, 0.8 // characters, ems
-	accent := &b.text.Chars[i]
-	if accent.Run < 0 || int(accent.Run) >= len(b.runs) {
-		return
+// isBlankAtAccent reports whether PDFium made up the blank at place i because an accent is listed there: the next letter
+// stands right behind the character before.
+func (b *builder) isBlankAtAccent(i int) bool {
+	const most = 0.12 // ems
+	chars, next := b.text.Chars, i+1
+	isAccented := b.isPassedOver(i - 1)
+	for next < len(chars) && (b.isPassedOver(next) || chars[next].Generated && chars[next].Rune == ' ') {
+		isAccented = isAccented || b.isPassedOver(next)
+		next++
 	}
-	run, at := &b.runs[accent.Run], b.displayBox(accent.Box)
-	if i+1 < len(b.text.Chars) {
-		next := &b.text.Chars[i+1]
-		if _, ok := accentedLetter(accent.Rune, next.Rune, at, b.displayBox(next.Box), run.angle); ok {
-			return
-		}
+	if b.word.run < 0 || next >= len(chars) || !isAccented && b.composed[next] == 0 {
+		return false
 	}
-	lo, hi := at.acrossExtent(run.angle)
-	for j := i - 1; j >= max(0, i-reach); j-- {
-		c := &b.text.Chars[j]
-		if c.Rune == '\n' || c.Rune == '\r' {
-			return
-		}
-		letterAt := b.displayBox(c.Box)
-		from, to := letterAt.acrossExtent(run.angle)
-		if r, ok := accentedLetter(accent.Rune, c.Rune, at, letterAt, run.angle); ok && math.Abs(lo+hi-from-to)/2 < most*run.size {
-			if b.composed == nil {
-				b.composed = map[int]rune{}
-			}
-			b.composed[j], b.composed[i] = r, 0
-			return
-		}
+	run := b.runOf(&chars[next])
+	if run == nil || run.angle != b.line.angle {
+		return false
 	}
+	_, end := b.word.lastAt.alongExtent(run.angle)
+	return math.Abs(alongStart(b.displayBox(chars[next].Box), run.angle)-end) < most*run.size
 }

@@ -23,6 +23,7 @@ func TestAccents(t *testing.T) {
 	}{
 		{"before its letter", line().addRun(50, 700, "m´as").place(50, 56, 56, 62), "más"},
 		{"behind its letter", line().addRun(50, 700, "ma´s").place(50, 56, 56, 62), "más"},
+		{"two of one letter", line().addRun(50, 700, "ˆe´").place(50, 50, 50), "ế"},
 		{"without a dot below", line().addRun(50, 700, "´ı").place(50, 50), "í"},
 		{"below its letter", line().addRun(50, 700, "¸c").place(50, 50), "ç"},
 		{"beside its letter", line().addRun(50, 700, "x^a~b"), "x^a~b"},

@@ -54,8 +54,8 @@ func BuildText(text pdfium.Text, frame Frame) Text {
 		b.runs[i] = b.displayRun(&text.Runs[i])
 	}
 	for i := range text.Chars {
-		if accentMarks[text.Chars[i].Rune] != 0 {
-			b.detachedAccent(i)
+		if accentMark(text.Chars[i].Rune) != 0 {
+			b.placeAccent(i)
 		}
 	}
 	for i := range text.Chars {
@@ -166,7 +166,7 @@ type builder struct {
 	line  line
 	word  word
 
-	composed map[int]rune // letters with an accent that is listed elsewhere, by their places; 0 for the accent
+	composed map[int]rune // letters with the accents drawn over them, by their places; 0 for the accent itself
 
 	hyphen bool // the last character was a hyphen that PDFium took for the end of a line
 
@@ -192,12 +192,11 @@ type word struct {
 	// from and to enclose, in bytes, the characters that are seen, and visible is where those stand.
 	from, to int
 	visible  box
-	last     rune // its last character, and where that stands
-	lastAt   box
+	lastAt   box // of its last character
 }
 
 func (w *word) reset() {
-	w.text, w.last = w.text[:0], 0
+	w.text = w.text[:0]
 	w.box, w.run, w.soft = emptyBox, -1, false
 	w.lo, w.hi = math.Inf(1), math.Inf(-1)
 	w.from, w.to, w.visible = -1, 0, emptyBox
@@ -236,10 +235,10 @@ func (b *builder) addChar(i int) {
 		r = '-'
 		b.hyphen = true
 	}
-	if c.Run < 0 || int(c.Run) >= len(b.runs) {
+	run := b.runOf(c)
+	if run == nil {
 		return
 	}
-	run := &b.runs[c.Run]
 	at := b.displayBox(c.Box)
 	_, seen := at.clipTo(b.page)
 	if seen {
@@ -361,12 +360,8 @@ func (b *builder) addToWord(r rune, at box, run *runInfo, index int32, seen bool
 	if seen && w.from < 0 {
 		w.from = len(w.text)
 	}
-	if letter, ok := accentedLetter(w.last, r, w.lastAt, at, run.angle); ok {
-		w.text = w.text[:len(w.text)-utf8.RuneLen(w.last)]
-		r = letter
-	}
 	w.text = utf8.AppendRune(w.text, r)
-	w.last, w.lastAt = r, at
+	w.lastAt = at
 	if !at.isEmpty() {
 		w.box.extendBy(at)
 	}
