@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,7 +35,6 @@ type lineShape struct {
 	endsSentence       bool       // it ends as a sentence does
 	endsComma          bool       // it ends with a comma
 	endsWithPageNumber bool       // it ends with a number that stands apart, or a leader leads to
-	page               int        // that number; 0 where there is none
 	counter            int        // the number that is all of it; 0 where there is more or none
 	capitals           bool       // it has letters, no small ones among them
 	section            string     // the number of a section that it begins with
@@ -127,9 +125,6 @@ func measureShape(words []*inkstreamv1.Word, st *styles) lineShape {
 		before := t.rotateRect(rectFromBox(words[len(words)-2].GetBbox()))
 		s.leader = hasLeaderDots(segment{words: words})
 		s.endsWithPageNumber = s.leader || isNumeric(words[len(words)-1].GetText()) && last.x0-before.x1 > 2*s.height
-		if s.endsWithPageNumber {
-			s.page, _ = strconv.Atoi(words[len(words)-1].GetText()) // 0 of what is none
-		}
 	}
 	if s.marker == "" {
 		s.enumerator = findEnumerator(words, &Blanks{words: words, rotation: t})

@@ -8,48 +8,20 @@ import (
 
 // isContentsRows reports whether rows are entries of a table of contents: many have dots that lead to a page number.
 // The entries of the upper levels often have none; then it is one if nearly all rows end with the number of a page
-// that is not before that of the row above, and some dots lead to one of them.
+// that is not before that of the row above, and some dots lead to one of them. Entries without any dots are found by
+// contentsFinder.
 func isContentsRows(rows []tableLine) bool {
-	leaders, paged, before, counted, sections := 0, 0, 0, 0, 0
-	rising, narrow := true, true
-	section := "" // the last one
+	leaders, paged, before, rising := 0, 0, 0, true
 	for _, r := range rows {
-		first := r.cells[0].words[0].GetText()
-		isSection := isSectionNumber(first)
-		if isSection && first != section {
-			sections, section = sections+1, first
-		}
-		narrow = narrow && len(r.cells) <= 3 // others are a table's
 		if hasLeaderDots(segment{words: segmentWords(r.segments)}) {
 			leaders++
 		}
-		page := trailingPageNumber(r)
-		if page == 0 {
-			continue
-		}
-		rising = rising && page >= before
-		paged, before = paged+1, page
-		if isSection {
-			counted++
+		if page := trailingPageNumber(r); page > 0 {
+			rising = rising && page >= before
+			paged, before = paged+1, page
 		}
 	}
-	if leaders >= 3 && 4*leaders >= len(rows) {
-		return true
-	}
-	return rising && (mostEndWithPage(leaders, paged, len(rows)) ||
-		narrow && (areNumberedEntries(counted, paged, len(rows)) || areWrappedEntries(sections, paged, len(rows))))
-}
-
-// areWrappedEntries reports whether so many lines are entries that take one line or more: an entry begins with the
-// number of a section, and its last line ends with a page number.
-func areWrappedEntries(sections, paged, all int) bool {
-	return paged >= 6 && 2*paged >= all && 4*sections >= 3*paged && 4*paged >= 3*sections
-}
-
-// areNumberedEntries reports whether nearly all of so many lines end with a page number, and most of those begin with
-// the number of a section. No dots need lead to the pages then.
-func areNumberedEntries(counted, paged, all int) bool {
-	return paged >= 6 && 5*paged >= 4*all && 3*counted >= 2*paged
+	return leaders >= 3 && 4*leaders >= len(rows) || rising && mostEndWithPage(leaders, paged, len(rows))
 }
 
 const (
@@ -149,27 +121,16 @@ func haveLeaders(side []segment) bool {
 // isContentsColumn reports whether lines are those of a table of contents: many have dots that lead to a page number,
 // or some have, and nearly all the others end with one too.
 func isContentsColumn(shapes []lineShape) bool {
-	leaders, paged, counted, sections, before := 0, 0, 0, 0, 0
-	rising, section := true, ""
+	leaders, paged := 0, 0
 	for _, s := range shapes {
-		if s.section != "" && s.section != section {
-			sections, section = sections+1, s.section
-		}
 		if s.leader {
 			leaders++
 		}
 		if s.endsWithPageNumber {
 			paged++
 		}
-		if s.page > 0 {
-			rising, before = rising && s.page >= before, s.page
-			if s.section != "" {
-				counted++
-			}
-		}
 	}
-	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes)) ||
-		rising && (areNumberedEntries(counted, paged, len(shapes)) || areWrappedEntries(sections, paged, len(shapes)))
+	return leaders >= 3 && 5*leaders >= len(shapes) || mostEndWithPage(leaders, paged, len(shapes))
 }
 
 // contentsEntries returns where the entries of a table of contents begin among the lines of its column, and where they

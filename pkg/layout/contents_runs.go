@@ -30,22 +30,28 @@ type contentsEntry struct {
 // findRun returns the first run of entries from line i on. Without one, end is 0.
 func (f contentsFinder) findRun(i int) (first, end int) {
 	const fewest, fewestLinked, fewestCounted = 4, 3, 3
+	const mostOthers = 32 // that stand without a section for one with it: the rows of a table may be very many
 	for ; i < len(f.lines); i++ {
-		at, entries, counted, linked := i, 0, 0, true
-		before := contentsEntry{right: math.NaN()}
-		for {
+		entries, counted, linked, linkedEnd := 0, 0, 0, 0
+		at, before, headed := i, contentsEntry{right: math.NaN()}, f.hasHeadAbove(i)
+		for linked == entries || entries-2*counted <= mostOthers {
 			e, ok := f.entryAt(at, before)
-			if !ok {
+			if !ok || headed && !e.linked {
 				break
 			}
-			at, entries, linked = e.end, entries+1, linked && e.linked
+			if e.linked && linked == entries {
+				linked, linkedEnd = linked+1, e.end
+			}
 			if e.section != before.section {
 				counted++
 			}
-			before = e
+			at, entries, before = e.end, entries+1, e
 		}
-		if linked && entries >= fewestLinked || entries >= fewest && counted >= fewestCounted && 2*counted >= entries && !f.hasHeadAbove(i) {
+		if !headed && entries >= fewest && counted >= fewestCounted && 2*counted >= entries {
 			return i, at
+		}
+		if linked >= fewestLinked {
+			return i, linkedEnd
 		}
 	}
 	return 0, 0
@@ -58,7 +64,7 @@ func (f contentsFinder) entryAt(i int, before contentsEntry) (contentsEntry, boo
 		return contentsEntry{}, false
 	}
 	e := contentsEntry{linked: f.isLinkedInside(f.lines[i])}
-	if words := f.lines[i]; len(words) > 1 && isSectionNumber(words[0].GetText()) {
+	if words := f.lines[i]; len(words) > 1 && (isSectionNumber(words[0].GetText()) || countsSections(words[0].GetText(), before.section)) {
 		e.section = words[0].GetText()
 	}
 	lines := min(most, len(f.lines)-i)
@@ -78,7 +84,7 @@ func (f contentsFinder) entryAt(i int, before contentsEntry) (contentsEntry, boo
 		}
 		last := words[len(words)-1]
 		right := f.style.rotation.rotateRect(rectFromBox(last.GetBbox())).x1
-		page, ok := parsePageNumber(last.GetText())
+		page, ok := parseEntryPage(last.GetText())
 		if ok && len(words) > 1 && (page == 0 || page >= before.page) && !(math.Abs(right-before.right) > near*f.style.em) {
 			e.end, e.page, e.right = j+1, max(page, before.page), right
 			if e.section == "" {
@@ -133,8 +139,11 @@ func (f contentsFinder) hasGap(words []*inkstreamv1.Word) bool {
 	return false
 }
 
-// countsSections reports whether the number of a section comes right behind another.
+// countsSections reports whether the number of a section, or the letter of an appendix, comes right behind another.
 func countsSections(number, before string) bool {
+	if len(number) == 1 && number >= "A" && number <= "Z" {
+		return number == "A" && isSectionNumber(before) || len(before) == 1 && number[0] == before[0]+1
+	}
 	if followsSection(number, before) {
 		return true
 	}
@@ -143,8 +152,8 @@ func countsSections(number, before string) bool {
 	return errA == nil && errB == nil && b == a+1
 }
 
-// parsePageNumber returns the number that a page has, 0 for a Roman one.
-func parsePageNumber(text string) (page int, ok bool) {
+// parseEntryPage returns the number of the page at the end of an entry, 0 for a Roman one.
+func parseEntryPage(text string) (page int, ok bool) {
 	page, ok = ParsePageNumber(text)
 	if !isNumeric(text) {
 		page = 0
@@ -174,7 +183,7 @@ func splitAtContents(lines []*inkstreamv1.Line, shapes []lineShape, em float64, 
 	}
 	for first, end := find.findRun(0); end > 0; first, end = find.findRun(end) {
 		for i := first; i < end; i++ {
-			_, shapes[i].endsWithPageNumber = parsePageNumber(lines[i].Words[len(lines[i].Words)-1].GetText())
+			_, shapes[i].endsWithPageNumber = parseEntryPage(lines[i].Words[len(lines[i].Words)-1].GetText())
 		}
 		blocks = slices.Concat(blocks, splitColumn(lines[start:first:first], shapes[start:first], em, st, false),
 			splitColumn(lines[first:end:end], shapes[first:end], em, st, true))
@@ -200,7 +209,7 @@ func isIndexColumn(lines []*inkstreamv1.Line) bool {
 // endsIndexEntry reports whether a line ends with the number of a page or a range of them.
 func endsIndexEntry(words []*inkstreamv1.Word) bool {
 	for part := range strings.FieldsFuncSeq(words[len(words)-1].GetText(), func(r rune) bool { return strings.ContainsRune("-–—", r) }) {
-		if _, ok := parsePageNumber(part); !ok {
+		if _, ok := parseEntryPage(part); !ok {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package layout
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -80,5 +81,26 @@ func TestIndexColumn(t *testing.T) {
 	ArrangePage(page)
 	if len(page.Blocks) != 10 || len(page.Blocks[9].Lines) != 2 || page.Blocks[0].Type != ListItem {
 		t.Errorf("got %d blocks, want 10 entries:\n%s", len(page.Blocks), page.Text)
+	}
+}
+
+// Rows that look like entries without being any are looked at a bounded number of times.
+func TestManyRowsWithNumbers(t *testing.T) {
+	t.Parallel()
+	var find contentsFinder
+	find.style = &styles{em: 10}
+	for i := range 20_000 {
+		text := "harbours"
+		if i%10 < 3 {
+			text = fmt.Sprintf("%d harbours", 3*(i/10)+i%10+1)
+		}
+		find.lines = append(find.lines, entryLines(float64(40*i), [][2]string{{text, fmt.Sprint(i/10 + 1)}})[0].Words)
+	}
+	begin := time.Now()
+	if _, end := find.findRun(0); end > 0 {
+		t.Errorf("rows up to %d are entries", end)
+	}
+	if took := time.Since(begin); took > 30*time.Second { // it takes a second; the bound is for a loaded machine and the race detector
+		t.Errorf("took %v", took)
 	}
 }

@@ -547,7 +547,7 @@ func TestBoldFonts(t *testing.T) {
 	}{
 		{"NotoSerif-Regular", 704, false}, {"NotoSerif-Italic", 900, false}, {"NotoSerif-BoldItalic", 300, true},
 		{"DejaVuSans-Bold", 455, true}, {"Arial", 700, true}, {"Arial", 400, false}, {"", 700, true}, {"Times,Italic", 650, false}, {"CMR12", 732, false},
-		{"CMSSBX10", 400, true},
+		{"CMSSBX10", 400, true}, {"CMBR10", 700, false}, {"CMBRBX10", 300, true}, {"SFRB1095", 300, true}, {"EUFB10", 300, true},
 	} {
 		if got := IsBoldFont(&inkstreamv1.Font{Name: tt.name, Weight: tt.weight}); got != tt.want {
 			t.Errorf("%s of weight %d: got %t, want %t", tt.name, tt.weight, got, tt.want)

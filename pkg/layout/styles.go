@@ -145,13 +145,13 @@ func (s *styles) isMonospaced(words []*inkstreamv1.Word) bool {
 // What files tell as the weight is often a guess.
 func IsBoldFont(f *inkstreamv1.Font) bool {
 	name := strings.ToLower(f.GetName())
-	for _, mark := range []string{"bold", "black", "heavy", "demi", "cmb", "ssbx", "sfbx", "ecbx", "cmmib", "-bd", ",bd"} {
+	for _, mark := range []string{"bold", "black", "heavy", "demi", "-bd", ",bd"} {
 		if strings.Contains(name, mark) {
 			return true
 		}
 	}
-	if texFont.MatchString(name) {
-		return false
+	if tex := texFont.FindStringSubmatch(name); tex != nil {
+		return strings.Contains(tex[1], "bx") || texBold[tex[1]]
 	}
 	if at := strings.LastIndexAny(name, "-,"); at >= 0 && plainStyles[name[at+1:]] {
 		return false
@@ -160,7 +160,11 @@ func IsBoldFont(f *inkstreamv1.Font) bool {
 }
 
 // texFont matches the names of TeX's fonts, which say what is bold: family, style and size, as in CMR12 or SFTI1095.
-var texFont = regexp.MustCompile(`^(cm|ec|tc|sf|la|eu|ms)[a-z]{1,4}\d{1,4}$`)
+var texFont = regexp.MustCompile(`^(?:cm|ec|tc|sf|la|eu|ms)([a-z]{1,6})\d{1,4}$`)
+
+// texBold are the bold styles of those without bx, for bold extended, in their names.
+var texBold = map[string]bool{"b": true, "bi": true, "bl": true, "rb": true, "sx": true, "so": true, "xc": true, "bsy": true,
+	"mib": true, "fb": true, "sb": true, "syb": true}
 
 // plainStyles are the styles, as they stand at the end of fonts' names, of which none is bold.
 var plainStyles = map[string]bool{"regular": true, "roman": true, "book": true, "italic": true, "oblique": true, "ital": true,
