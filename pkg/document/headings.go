@@ -434,8 +434,11 @@ func (p *Plan) countBylines(e *Evidence, title, last candidate, below []candidat
 	n, above := 0, &e.Blocks[title.block]
 	all := e.Blocks[below[0].block] // what stands side by side, as one
 	for _, c := range below {
+		if c.page != title.page {
+			break // its block is another page's
+		}
 		b := &e.Blocks[c.block]
-		if c.page != title.page || n > 0 && !e.Blocks[below[n-1].block].isLeftOf(b) || !c.isByTypeOnly() ||
+		if n > 0 && !e.Blocks[below[n-1].block].isLeftOf(b) || !c.isByTypeOnly() ||
 			b.Flags&(FlagBold|FlagCaps) != 0 || 6*b.Size >= 5*above.Size {
 			break
 		}

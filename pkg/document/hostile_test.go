@@ -3,6 +3,7 @@ package document
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -372,4 +373,54 @@ func TestCodeStaysBetweenItsFences(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlanOfAnyPages plans documents of blocks anywhere, in any type, and finds every word of them again.
+func TestPlanOfAnyPages(t *testing.T) {
+	t.Parallel()
+	phrases := []string{"The Growth of Pears", "1 Pears", "Anna Keller", "Table 1: Pears", "12", "- 3 -", "• of orchards", "the pears of the orchard grow",
+		"Name:", "See page 9 of it.", "PEARS", "2026"}
+	kinds := []string{layout.Paragraph, layout.Paragraph, layout.ListItem, layout.Caption, layout.Code}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		var pages []*inkstreamv1.Page
+		for n := range 1 + random.IntN(4) {
+			var blocks []*inkstreamv1.Block
+			y := 40 + random.Float32()*60
+			for range random.IntN(9) {
+				lines := make([]string, 1+random.IntN(2)*random.IntN(4))
+				for i := range lines {
+					lines[i] = phrases[random.IntN(len(phrases))]
+				}
+				size := []float32{10, 10, 10, 12, 14, 20}[random.IntN(6)]
+				blocks = append(blocks, text(kinds[random.IntN(len(kinds))], []float32{72, 72, 200, 320}[random.IntN(4)], y, size, 1+random.Int32N(3), lines...))
+				y += float32(random.IntN(3)) * size * 1.4 * float32(len(lines))
+				if random.IntN(2) == 0 {
+					blocks = append(blocks, prose(y))
+					y += 30
+				}
+			}
+			pages = append(pages, page(int32(n+1), blocks...))
+		}
+		before := countAllWords(pages)
+		plan := planned(t, nil, pages...)
+		for _, pg := range pages {
+			plan.ApplyTo(pg)
+		}
+		if after := countAllWords(pages); after != before {
+			t.Fatalf("%d words of %d", after, before)
+		}
+	}
+}
+
+func countAllWords(pages []*inkstreamv1.Page) int {
+	n := 0
+	for _, pg := range pages {
+		for _, b := range pg.GetBlocks() {
+			for _, l := range b.GetLines() {
+				n += len(l.GetWords())
+			}
+		}
+	}
+	return n
 }
