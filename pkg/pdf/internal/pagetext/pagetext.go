@@ -48,7 +48,8 @@ type Frame struct {
 // text as well.
 func BuildText(text pdfium.Text, frame Frame) Text {
 	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height},
-		runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts))}
+		runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts)),
+		printed: printedWords{last: map[[2]int32]int32{}}}
 	b.word.reset()
 	for i := range text.Runs {
 		b.runs[i] = b.displayRun(&text.Runs[i])
@@ -173,6 +174,7 @@ type builder struct {
 	last    rune // the last character, where it stood, and in which run
 	lastAt  box
 	lastRun int32
+	printed printedWords
 }
 
 type line struct {
@@ -240,7 +242,7 @@ func (b *builder) addChar(i int) {
 		return
 	}
 	at := b.displayBox(c.Box)
-	_, seen := at.clipTo(b.page)
+	seen := b.isSeen(at, run)
 	if seen {
 		b.countChar(r, c, run)
 	}
@@ -267,6 +269,22 @@ func (b *builder) addChar(i int) {
 	}
 }
 
+// isSeen reports whether a character is on the page: its middle along the line is, and a fifth of the line's height.
+// So the letters of a line that the page's edge cuts lengthwise are all seen, or none.
+func (b *builder) isSeen(at box, run *runInfo) bool {
+	if at.isEmpty() {
+		return true // a word without a place is better than none
+	}
+	if run.trusted {
+		at.setAcrossExtent(run.angle, run.lo, run.hi)
+	}
+	start, end := at.alongExtent(run.angle)
+	first, last := b.page.alongExtent(run.angle)
+	lo, hi := at.acrossExtent(run.angle)
+	top, bottom := b.page.acrossExtent(run.angle)
+	return (start+end)/2 >= first && (start+end)/2 <= last && 5*(min(hi, bottom)-max(lo, top)) >= hi-lo
+}
+
 // isInvisible tells characters that carry no text of their own. The joiners stay: Persian and the Indic scripts spell
 // with them.
 func isInvisible(r rune) bool {
@@ -290,20 +308,6 @@ func (b *builder) countChar(r rune, c *pdfium.Char, run *runInfo) {
 		r > unicode.MaxRune {
 		s.Bad++
 	}
-}
-
-// isOverprint reports whether the character only repeats the last one in the same place, as documents do to look
-// bold. It takes another text object to do so: the parts of a ligature share a place too.
-func (b *builder) isOverprint(r rune, at box, index int32) bool {
-	const near = 0.12
-	run := &b.runs[index]
-	if r == b.last && index != b.lastRun && at.x1 > at.x0 &&
-		math.Abs(at.x0-b.lastAt.x0) < near*run.size && math.Abs(at.y0-b.lastAt.y0) < near*run.size &&
-		math.Abs(at.x1-b.lastAt.x1) < near*run.size {
-		return true
-	}
-	b.last, b.lastAt, b.lastRun = r, at, index
-	return false
 }
 
 // breakLineBefore ends the line where PDFium joined what does not stand on one: after a hyphen at the end of a line,
@@ -401,6 +405,10 @@ func (b *builder) finishWord() {
 		// read.
 		text = text[w.from:w.to]
 		bounds, _ = w.visible.clipTo(b.page)
+	}
+	if b.printed.isPrinted(text, bounds, run.size) {
+		w.reset()
+		return
 	}
 	b.countWord(text)
 	out := &inkstreamv1.Word{Text: text, Bbox: boxFloats(bounds)}

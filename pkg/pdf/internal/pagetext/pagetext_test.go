@@ -72,6 +72,12 @@ func TestBuildText(t *testing.T) {
 		{"a word that leaves the page", new(textSetter).addRun(570, 700, "012345678"), "012345678"},
 		{"one that comes from outside", new(textSetter).addRun(-90, 700, "0123456789abcdefghi"), "fghi"},
 		{"one that is not seen", new(textSetter).addRun(650, 700, "away"), ""},
+		{"one of which the page's edge leaves a strip", new(textSetter).addRun(50, -5, "High ox"), "High ox"},
+		{"one of which it leaves less", new(textSetter).addRun(50, -7, "High ox"), ""},
+		{"a line printed anew after the whole of it", new(textSetter).addRun(50, 700, "one two three").addGenerated('\r').
+			addRun(50, 688, "four").addGenerated('\r').addRun(50.9, 700.9, "one two three"), "one two three/four"},
+		{"the same words elsewhere", new(textSetter).addRun(50, 700, "one two").addGenerated('\r').
+			addRun(50, 698, "one two"), "one two//one two"},
 		{"words and lines", new(textSetter).addRun(50, 700, "one two").addGenerated('\r').addGenerated('\n').addRun(50, 688,
 			"three"), "one two/three"},
 		{"made-up blank", new(textSetter).addRun(50, 700, "one").addGenerated(' ').addRun(80, 700, "two"), "one two"},
@@ -204,5 +210,19 @@ func TestFontNameIsBounded(t *testing.T) {
 		if got := baseFontName(tt.name); got != tt.want {
 			t.Errorf("baseFontName(%.20q…) = %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestWordsHeapedInOnePlace(t *testing.T) {
+	t.Parallel()
+	heap := new(textSetter)
+	for i := range 20_000 { // in a time that grows with their number
+		heap.addRun(50, 700, fmt.Sprint("w", i)).addGenerated('\r')
+	}
+	heap.addRun(50, 700, "w19999")
+	if words := strings.FieldsFunc(formatText(BuildText(heap.text, upright)), func(r rune) bool {
+		return r == '/' || r == ' '
+	}); len(words) != 20_000 {
+		t.Errorf("%d words", len(words))
 	}
 }
