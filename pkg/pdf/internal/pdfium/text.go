@@ -87,6 +87,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	r.out.Chars = make([]Char, 0, n)
 	r.readChars(n)
 	r.believeDoubtfulBlanks()
+	r.addSpacedBlanks()
 	r.measureUnnamedFonts()
 	p.in.callFunction(fnTextClosePage, tp)
 	r.out.turnPartedLigatures()
@@ -135,6 +136,8 @@ type textReader struct {
 	// runs, and reaching those whose ink reaches to the end of their advance width.
 	doubtful         []int
 	glyphs, reaching int
+	spaced           []spacedPair
+	pairs            []int          // of glyphs without a blank between them, by run
 	high             rune           // pending first half of a surrogate pair
 	blank            int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
 	gap              [charSize]byte // the record of that blank: the next character may be in the next batch
@@ -194,6 +197,7 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 			r.turnRun(&r.out.Chars[n-1], &c)
 		}
 	}
+	r.noteSpacedPair(&c, i)
 	r.out.Chars = append(r.out.Chars, c)
 	r.noteUnnamedGlyph(c.Rune)
 	r.turnLigature()
@@ -389,7 +393,7 @@ func (r *textReader) startRun(i, object uint64) {
 		run.Font = r.fontIndex(object)
 	}
 	r.run = int32(len(r.out.Runs))
-	r.out.Runs = append(r.out.Runs, run)
+	r.out.Runs, r.pairs = append(r.out.Runs, run), append(r.pairs, 0)
 }
 
 func (r *textReader) fontIndex(object uint64) int {

@@ -1,0 +1,43 @@
+package pdfium
+
+import (
+	"fmt"
+	"testing"
+
+	"inkstream.dev/pkg/pdftest"
+)
+
+// TestWordSpacingOfLetters parts words behind a letter that has the code of the blank, where word spacing is what parts
+// them, and no letters that are set apart.
+func TestWordSpacingOfLetters(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	for _, tt := range []struct{ name, content, want string }{
+		{"word spacing", "4 Tw (dis storing chun data) Tj", "disk storingk chunk data"},
+		{"none", "(dis storing) Tj", "diskstoring"},
+		{"little", "1 Tw (dis storing) Tj", "diskstoring"},
+		{"letters set apart", "5 Tc (dis storing) Tj", "diskstoring"},
+	} {
+		// The code of the blank is the letter k; words are parted by numbers, as such fonts have no blank.
+		pdf := "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n" +
+			"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +
+			"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >> endobj\n" +
+			"5 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /Differences [32 /k] >> >> endobj\n"
+		content := "BT /F 10 Tf 20 100 Td " + tt.content + " ET"
+		pdf += fmt.Sprintf("4 0 obj << /Length %d >> stream\n%s\nendstream endobj\ntrailer << /Root 1 0 R >>\n", len(content), content)
+		d := openFile(t, in, pdftest.File{Name: tt.name, PDF: []byte(pdf)})
+		p, ok := d.LoadPage(0)
+		if !ok {
+			t.Fatal("the page does not load")
+		}
+		got := ""
+		for _, c := range p.ReadText(100).Chars {
+			got += string(c.Rune)
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+		p.Close()
+		d.Close()
+	}
+}
