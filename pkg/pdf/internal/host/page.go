@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -63,6 +64,7 @@ func (h *Host) readPage(req wire.Request) (wire.Reply, proto.Message, error) {
 		Number: int32(req.Page), Width: float32(p.Width), Height: float32(p.Height), Rotation: int32(p.Turns * 90),
 	}}
 	s.drawnFonts = func() []structure.DrawnFont { return h.pages.DrawnFonts(req.Page - 1) }
+	s.ligatures = func() map[string]map[rune]string { return h.pages.Ligatures(req.Page - 1) }
 	if !req.Plain {
 		s.fields = h.pages.UndrawnFields(req.Page - 1)
 		if label := h.pageLabel(req.Page); label != strconv.Itoa(req.Page) {
@@ -161,8 +163,9 @@ type pageReader struct {
 	facts           triage.Facts
 	fields          []structure.Field // that are not drawn
 	drawnFonts      func() []structure.DrawnFont
-	painted         bool // text or annotations are painted
-	withoutOutlines bool // most characters have no outlines, for want of a font
+	ligatures       func() map[string]map[rune]string // see structure.PageLookup
+	painted         bool                              // text or annotations are painted
+	withoutOutlines bool                              // most characters have no outlines, for want of a font
 
 	mode           string // see wire.Request
 	plain          bool   // see wire.Request
@@ -183,6 +186,9 @@ func (s *pageReader) readContent(maxObjects int) {
 	text := s.page.ReadText(maxChars)
 	if len(text.UnnamedFonts) > 0 {
 		nameFonts(&text, s.drawnFonts())
+	}
+	if slices.ContainsFunc(text.Chars, func(c pdfium.Char) bool { return isControlCode(&c) }) {
+		nameLigatures(&text, s.ligatures())
 	}
 	if s.textUnderScan() && len(text.Fonts) == 1 { // a stand-in: what a watermark lies on has fonts of its own, and several
 		for i := range text.Runs {

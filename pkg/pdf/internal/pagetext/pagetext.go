@@ -47,6 +47,7 @@ type Frame struct {
 // seen, and left out where there are none; boxes are cut to the page. A page that has characters in its Stats has
 // text as well.
 func BuildText(text pdfium.Text, frame Frame) Text {
+	decodeTeXFonts(&text)
 	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height},
 		runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts)),
 		printed: printedWords{last: map[[2]int32]int32{}}}

@@ -226,3 +226,26 @@ func TestWordsHeapedInOnePlace(t *testing.T) {
 		t.Errorf("%d words", len(words))
 	}
 }
+
+// TestTeXFonts reads ligatures, dashes and quotation marks of fonts without names and tables, and nothing where the words
+// say that the codes are something else.
+func TestTeXFonts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, font, text, want string
+	}{
+		{"the encoding of Computer Modern", "", "classi\fers at She\x0eeld|o\x0b \\a" + `"` + " 1{2", "classifiers at Sheffield—off “a” 1–2"},
+		{"that of Cork", "", "Di\x1berent o\x1ecers\x15", "Different officers–"},
+		{"a font with a name", "Charter", "She\x0eeld", "Sheeld"},
+		{"Greek letters", "", "x \x0b y \f z sin\x0b", "x y z sin"},
+		{"codes of the file's own", "", "Fun\x0ftional Rea\x0ftive", "Funtional Reative"},
+		{"that look like one of the ligatures", "", "S\x0fien\x0fe", "Siene"},
+		{"codes of the file's own for all letters", "", "She\x0eeld \x01\x03", "Sheeld"},
+	} {
+		text := new(textSetter).addRun(50, 700, tt.text).text
+		text.Fonts = []pdfium.Font{{Name: tt.font}}
+		if got := formatText(BuildText(text, upright)); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -18,8 +18,8 @@ func (f DrawnFont) HasStyleOf(o DrawnFont) bool {
 		f.Name[min(tag, len(f.Name)):] == o.Name[min(tag, len(o.Name)):]
 }
 
-// maxDrawnFonts bounds the fonts of a page, and maxDrawnGlyphs the glyphs of one: their codes are bytes.
-const maxDrawnFonts, maxDrawnGlyphs = 200, 256
+// maxPageFonts bounds the fonts of a page, and maxFontGlyphs the glyphs of one: their codes are bytes.
+const maxPageFonts, maxFontGlyphs = 200, 256
 
 // DrawnFonts returns the fonts of page index, from 0, whose glyphs are drawings, and which have a descriptor.
 func (p *PageLookup) DrawnFonts(index int) []DrawnFont {
@@ -28,19 +28,28 @@ func (p *PageLookup) DrawnFonts(index int) []DrawnFont {
 		return nil
 	}
 	defer end()
-	resources := p.inheritedEntry(p.fieldAncestors(page), "Resources")
-	list, err := p.f.ResolveEntry(resources, "Font")
-	if err != nil {
-		return nil
-	}
 	var out []DrawnFont
-	for _, e := range list.Entries[:min(len(list.Entries), maxDrawnFonts)] {
-		font, err := p.f.Resolve(e.Value)
-		if err != nil || !font.Lookup("Subtype").IsName("Type3") {
+	for _, font := range p.pageFonts(page) {
+		if !font.Lookup("Subtype").IsName("Type3") {
 			continue
 		}
 		if d, err := p.f.ResolveEntry(font, "FontDescriptor"); err == nil && d.Kind == Dict {
 			out = append(out, p.readDrawnFont(font, d))
+		}
+	}
+	return out
+}
+
+// pageFonts returns the dictionaries of a page's fonts that can be read.
+func (p *PageLookup) pageFonts(page Value) []Value {
+	list, err := p.f.ResolveEntry(p.inheritedEntry(p.fieldAncestors(page), "Resources"), "Font")
+	if err != nil {
+		return nil
+	}
+	var out []Value
+	for _, e := range list.Entries[:min(len(list.Entries), maxPageFonts)] {
+		if font, err := p.f.Resolve(e.Value); err == nil {
+			out = append(out, font)
 		}
 	}
 	return out
@@ -56,7 +65,7 @@ func (p *PageLookup) readDrawnFont(font, descriptor Value) DrawnFont {
 		scale = 1000 * math.Abs(m[0].FloatValue())
 	}
 	widths := p.entryOf(font, "Widths").List
-	for _, w := range widths[:min(len(widths), maxDrawnGlyphs)] {
+	for _, w := range widths[:min(len(widths), maxFontGlyphs)] {
 		if v, err := p.f.Resolve(w); err == nil && v.FloatValue() != 0 {
 			out.Widths = append(out.Widths, scale*v.FloatValue())
 		}

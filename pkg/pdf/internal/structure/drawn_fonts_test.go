@@ -29,6 +29,20 @@ func TestDrawnFonts(t *testing.T) {
 	}
 }
 
+func TestLigatures(t *testing.T) {
+	t.Parallel()
+	fonts := []string{
+		"<</BaseFont/AAAAAA+Sample/Encoding<</Differences[28/f_f_i/f_l 30/lessequal/f_i 65/T_h]>>>>",
+		"<</BaseFont/BBBBBB+Sample/Encoding<</Differences[28/f_f_i 29/f_i]>>>>", // another subset, with another ligature
+		"<</BaseFont/Other/Encoding/WinAnsiEncoding>>",
+	}
+	tree := treeOf(slices.Concat([]string{"<</Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/Resources<</Font<</A 5 0 R/B 6 0 R/C 7 0 R>>>>>>", "null"}, fonts)...)
+	if got, want := fmt.Sprint(openText(t, tree).NewPageLookup(1).Ligatures(0)), "map[Sample:map[28:ffi 29: 31:fi]]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // openText opens a document.
 func openText(t *testing.T, pdf string) *File {
 	t.Helper()
