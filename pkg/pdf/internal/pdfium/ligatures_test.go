@@ -75,25 +75,28 @@ func TestLoneGlyphs(t *testing.T) {
 func TestTightBlanks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name      string
-		ink, next float64 // the right edge of the ink before the blank, whose advance width ends at 20; the left edge behind it
-		reaching  int     // of ten glyphs
-		want      bool
+		name, font string
+		ink, next  float64 // the right edge of the ink before the blank, whose advance width ends at 20; the left edge behind it
+		bearing    float64 // from that edge to the ink
+		reaching   int     // of ten glyphs
+		want       bool
 	}{
-		{"no room", 19, 20, 1, true},
-		{"little room", 19, 20.6, 1, true},
-		{"a blank", 19, 22, 1, false},
-		{"little room behind ink that reaches over", 20, 20.6, 5, false},
-		{"no room behind ink that reaches over", 20, 19.5, 5, true},
-		{"little room where no widths are known", 20, 20.6, 10, true},
+		{"no room", "F", 19, 20, 0.2, 1, true},
+		{"little room", "F", 19, 20.6, 0.2, 1, true},
+		{"a blank", "F", 19, 22, 0.2, 1, false},
+		{"little room behind ink that reaches over", "F", 20, 20.6, 0.2, 5, false},
+		{"little room before ink that reaches over", "F", 19, 20.6, 0, 5, false},
+		{"the same in a font of drawings", "", 19, 20.6, 0, 5, true},
+		{"no room behind ink that reaches over", "F", 20, 19.5, 0.2, 5, true},
+		{"little room where no widths are known", "F", 20, 20.6, 0.2, 10, true},
 	} {
-		r := textReader{blank: 1, glyphs: 10, reaching: tt.reaching, out: Text{Runs: []Run{{Size: 10}},
+		r := textReader{blank: 1, glyphs: 10, reaching: tt.reaching, out: Text{Runs: []Run{{Size: 10}}, Fonts: []Font{{Name: tt.font}},
 			Chars: []Char{{Rune: 'f', Box: Rect{Left: 15, Right: tt.ink, Top: 10}}, {Rune: ' ', Generated: true}}}}
 		binary.LittleEndian.PutUint32(r.gap[8:], charGenerated|charBefore|charAfter)
 		for i, v := range []float64{15, 10, 20, 0, tt.next, 10, tt.next + 5, 0} { // left, top, right and bottom of both
 			binary.LittleEndian.PutUint32(r.gap[16+4*i:], math.Float32bits(float32(v)))
 		}
-		r.out.Chars[1].Tight = r.isTightBlank()
+		r.out.Chars[1].Tight = r.isTightBlank(Rect{Left: tt.next + tt.bearing, Right: tt.next + 4, Top: 10})
 		r.believeDoubtfulBlanks()
 		if got := r.out.Chars[1].Tight; got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)

@@ -132,12 +132,11 @@ type textReader struct {
 	object  uint64 // text object of the running run
 	run     int32
 	wide    bool // there are characters of scripts that are written in columns
-	// doubtful are blanks in out.Chars that are tight by the ink of the glyph before alone. glyphs counts first glyphs of
+	// doubtful are blanks in out.Chars that are tight by the ink of a glyph beside them alone. glyphs counts first glyphs of
 	// runs, and reaching those whose ink reaches to the end of their advance width.
 	doubtful         []int
 	glyphs, reaching int
 	spaced           []spacedPair
-	pairs            []int          // of glyphs without a blank between them, by run
 	high             rune           // pending first half of a surrogate pair
 	blank            int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
 	gap              [charSize]byte // the record of that blank: the next character may be in the next batch
@@ -171,10 +170,10 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		r.startRun(i, object)
 		if r.blank >= 0 && lone {
 			before, after := &r.out.Runs[r.run-1], &r.out.Runs[r.run]
-			r.out.Chars[r.blank].Tight = before.isLevelWith(after) && r.isTightBlank()
+			r.out.Chars[r.blank].Tight = before.isLevelWith(after) && r.isTightBlank(at.glyphBox())
 		}
 	} else if r.blank >= 0 {
-		r.out.Chars[r.blank].Tight = r.isTightBlank()
+		r.out.Chars[r.blank].Tight = r.isTightBlank(at.glyphBox())
 	}
 	r.blank = -1
 	c.Run = r.run
@@ -328,8 +327,9 @@ func (r *textReader) isLoneGlyph() bool {
 }
 
 // isTightBlank reports whether the glyphs around a blank, of one text object or of one each, stand closer than any blank, measured
-// by their advance widths. PDFium measures their ink. Widths that make glyphs overlap are not believed.
-func (r *textReader) isTightBlank() bool {
+// by their advance widths; next is the ink of the glyph that follows. PDFium measures their ink. Widths that make glyphs overlap
+// are not believed.
+func (r *textReader) isTightBlank(next Rect) bool {
 	const widest, widestOfInk = 0.08, 0.03
 	a, b, ok := charRecord(r.gap[:]).looseNeighbours()
 	size := r.out.Runs[r.run].Size
@@ -337,10 +337,17 @@ func (r *textReader) isTightBlank() bool {
 		return false
 	}
 	gap := math.Max(math.Max(b.Left-a.Right, a.Left-b.Right), math.Max(b.Bottom-a.Top, a.Bottom-b.Top)) / size
-	if gap >= widestOfInk && gap < widest && r.blank > 0 && b.Left-a.Right == gap*size && a.Right <= r.out.Chars[r.blank-1].Box.Right {
+	if gap >= widestOfInk && gap < widest && r.blank > 0 && b.Left-a.Right == gap*size &&
+		(a.Right <= r.out.Chars[r.blank-1].Box.Right || b.Left >= next.Left && r.hasName(r.out.Runs[r.run].Font)) {
 		r.doubtful = append(r.doubtful, r.blank)
 	}
 	return gap > -0.15 && gap < widest
+}
+
+// hasName reports whether a font has one. Of those that have none, which are drawings, PDFium tells neither
+// advance widths nor, mostly, the size.
+func (r *textReader) hasName(font int) bool {
+	return font >= 0 && font < len(r.out.Fonts) && r.out.Fonts[font].Name != ""
 }
 
 // countReach counts the first glyph of a run, and whether its ink reaches to the end of its advance width or beyond.
@@ -351,8 +358,9 @@ func (r *textReader) countReach(c *Char) {
 	}
 }
 
-// believeDoubtfulBlanks keeps the blanks that only little room tells from none, behind glyphs whose ink reaches over their advance
-// width, as that of an f does: of those PDFium tells the ink alone, and between glyphs of one word that leaves no gap at all.
+// believeDoubtfulBlanks keeps the blanks that only little room tells from none, beside glyphs whose ink reaches over their advance
+// width, as that of an f does, of an italic one on both sides: of those PDFium tells the ink alone, and between glyphs of one word
+// that leaves no gap at all.
 // Where all glyphs are so, it knows no advance widths.
 func (r *textReader) believeDoubtfulBlanks() {
 	if 10*r.reaching > 9*r.glyphs {
@@ -393,7 +401,7 @@ func (r *textReader) startRun(i, object uint64) {
 		run.Font = r.fontIndex(object)
 	}
 	r.run = int32(len(r.out.Runs))
-	r.out.Runs, r.pairs = append(r.out.Runs, run), append(r.pairs, 0)
+	r.out.Runs = append(r.out.Runs, run)
 }
 
 func (r *textReader) fontIndex(object uint64) int {

@@ -1,52 +1,63 @@
 package pdfium
 
-// A blank that word spacing makes (PDF 32000-1, 9.3.3) belongs to the character code 32 alone, and fonts that were made
-// for one file use that code for any letter: the room behind that letter is all that parts two words. PDFium makes up
-// blanks for the room that numbers between glyphs make, not for this.
-
-const (
-	// minSpacedInk is how far apart, in ems, the ink of two glyphs stands at least for their advance widths to be asked
-	// for, and minWordSpace how far those are apart where words part.
-	minSpacedInk, minWordSpace = 0.3, 0.2
-	// maxSpacedShare is the share of a run's pairs of glyphs that may stand as far apart: more are letters set apart.
-	maxSpacedShare = 0.25
+import (
+	"slices"
+	"unicode"
 )
 
-// spacedPair is a glyph that stands apart from the one before it in its text object, without a blank between them.
+// PDFium makes up blanks for the room that numbers between glyphs make, and between text objects for a fifth or a fourth
+// of an em of ink. Two kinds of blanks it does not see. Word spacing (PDF 32000-1, 9.3.3) belongs to the character code 32
+// alone, and fonts that were made for one file use that code for any letter: the room behind that letter is all that parts
+// two words. And tightly set lines, of which each word is an object, have narrower blanks.
+
+const (
+	// minSpacedInk is how far apart, in ems, the ink of two glyphs of a text object stands at least for their advance
+	// widths to be asked for, and minWordSpace how far those are apart where words part; the others are those between
+	// glyphs of two objects.
+	minSpacedInk, minWordSpace         = 0.3, 0.2
+	minInkOfObjects, minSpaceOfObjects = 0.18, 0.15
+	// Where glyphs of a word, of which spacedWindow on either side are looked at, stand farther apart than that in the
+	// median, by their advance widths or by their ink, its letters are set apart.
+	maxAdvanceApart, maxInkApart, spacedWindow = 0.05, 0.15, 3
+	// maxSpacedPairs bounds the pairs of a page that are looked at.
+	maxSpacedPairs = 5000
+)
+
+// spacedPair is a glyph that stands apart from the one before it on its line, without a blank between them.
 type spacedPair struct {
 	at    int    // of the glyph, in out.Chars
 	index uint64 // in PDFium's list
 }
 
-// noteSpacedPair looks at the glyph that is to come next, and the one before it in the running run.
+// noteSpacedPair looks at the glyph that is to come next, and the one before it.
 func (r *textReader) noteSpacedPair(c *Char, index uint64) {
 	n := len(r.out.Chars)
-	if n == 0 {
+	if n == 0 || r.out.Chars[n-1].isBlank() || c.isBlank() {
 		return
 	}
 	before, run := &r.out.Chars[n-1], &r.out.Runs[r.run]
-	if before.Run != r.run || before.Generated || before.Rune == ' ' || c.Rune == ' ' || run.DirY != 0 || run.DirX <= 0 {
+	ink := c.Box.Left - before.Box.Right
+	if ink < minInkOfObjects*run.Size || run.DirY != 0 || run.DirX <= 0 || !r.hasName(run.Font) {
 		return
 	}
-	r.pairs[r.run]++
-	if c.Box.Left-before.Box.Right >= minSpacedInk*run.Size {
+	if before.Run == r.run && ink >= minSpacedInk*run.Size ||
+		before.Run != r.run && before.Run >= 0 && ink < maxWordGap*run.Size && r.out.Runs[before.Run].isLevelWith(run) &&
+			max(before.Rune, c.Rune) < firstOfColumns && // such scripts have no blanks
+			!(unicode.IsDigit(before.Rune) && unicode.IsDigit(c.Rune)) { // a number keeps its thousands
 		r.spaced = append(r.spaced, spacedPair{n, index})
 	}
 }
 
-// addSpacedBlanks makes up the blanks of word spacing.
+func (c *Char) isBlank() bool { return c.Generated || c.Rune == ' ' }
+
+// addSpacedBlanks makes up the blanks that PDFium does not see.
 func (r *textReader) addSpacedBlanks() {
-	spaced := map[int32]int{}
-	for _, p := range r.spaced {
-		spaced[r.out.Chars[p.at].Run]++
-	}
 	kept, from := []Char(nil), 0
-	for _, p := range r.spaced {
-		c := &r.out.Chars[p.at]
-		if float64(spaced[c.Run]) > maxSpacedShare*float64(r.pairs[c.Run]) || !r.isWordSpace(p) {
+	for _, p := range r.spaced[:min(len(r.spaced), maxSpacedPairs)] {
+		if !r.isWordSpace(p) {
 			continue
 		}
-		kept = append(append(kept, r.out.Chars[from:p.at]...), Char{Rune: ' ', Generated: true, Run: c.Run})
+		kept = append(append(kept, r.out.Chars[from:p.at]...), Char{Rune: ' ', Generated: true, Run: r.out.Chars[p.at].Run})
 		from = p.at
 	}
 	if from > 0 {
@@ -54,8 +65,42 @@ func (r *textReader) addSpacedBlanks() {
 	}
 }
 
+// isWordSpace reports whether the advance widths of two glyphs leave the room of a blank, and those of the glyphs around them do
+// not.
 func (r *textReader) isWordSpace(p spacedPair) bool {
-	before, ok := r.looseBox(p.index - 1)
-	after, has := r.looseBox(p.index)
-	return ok && has && after.Left-before.Right >= minWordSpace*r.out.Runs[r.out.Chars[p.at].Run].Size
+	size, space := r.out.Runs[r.out.Chars[p.at].Run].Size, minSpaceOfObjects
+	if r.out.Chars[p.at-1].Run == r.out.Chars[p.at].Run {
+		space = minWordSpace
+	}
+	if gap, ok := r.advanceGap(p.index); !ok || gap < space*size {
+		return false
+	}
+	var advance, ink []float64
+	note := func(step int) bool { // the gap before the glyph so many steps away
+		at := p.at + step
+		if at <= 0 || at >= len(r.out.Chars) || r.out.Chars[at-1].isBlank() || r.out.Chars[at].isBlank() {
+			return false
+		}
+		if r.out.Chars[at-1].Box.isPartBefore(r.out.Chars[at].Box) { // of one glyph
+			return true
+		}
+		gap, ok := r.advanceGap(p.index + uint64(step))
+		advance, ink = append(advance, gap), append(ink, r.out.Chars[at].Box.Left-r.out.Chars[at-1].Box.Right)
+		return ok
+	}
+	for step := -1; step >= -spacedWindow && note(step); step-- {
+	}
+	for step := 1; step <= spacedWindow && note(step); step++ {
+	}
+	slices.Sort(advance)
+	slices.Sort(ink)
+	middle := (len(ink) - 1) / 2
+	return len(ink) > 0 && advance[middle] <= maxAdvanceApart*size && ink[middle] <= maxInkApart*size
+}
+
+// advanceGap returns the room between a character and the one before it, by their advance widths.
+func (r *textReader) advanceGap(index uint64) (float64, bool) {
+	before, ok := r.looseBox(index - 1)
+	after, has := r.looseBox(index)
+	return after.Left - before.Right, ok && has
 }

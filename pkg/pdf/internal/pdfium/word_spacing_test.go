@@ -17,6 +17,9 @@ func TestWordSpacingOfLetters(t *testing.T) {
 		{"none", "(dis storing) Tj", "diskstoring"},
 		{"little", "1 Tw (dis storing) Tj", "diskstoring"},
 		{"letters set apart", "5 Tc (dis storing) Tj", "diskstoring"},
+		{"objects a narrow blank apart", "(storing) Tj 31.8 0 Td (data) Tj", "storing data"},
+		{"objects of one word", "(stor) Tj 17.4 0 Td (ing) Tj", "storing"},
+		{"digits a narrow blank apart", "(1000) Tj 24 0 Td (2000) Tj", "10002000"},
 	} {
 		// The code of the blank is the letter k; words are parted by numbers, as such fonts have no blank.
 		pdf := "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n" +
