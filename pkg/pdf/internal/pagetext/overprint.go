@@ -19,22 +19,23 @@ func (b *builder) isOverprint(r rune, at box, index int32) bool {
 	return false
 }
 
-// printedWords are the words of a page by where they begin.
+// printedWords are the words of a page, found by where they begin.
 type printedWords struct {
 	words []printedWord
-	last  map[[2]int32]int32 // cell to the word that came last in it
+	last  [printedBuckets]int32 // bucket to the word that came last in it, plus 1
 }
 
 type printedWord struct {
 	text   string
 	box    box
-	before int32 // the word before it in its cell; -1 for none
+	before int32 // the word before it in its bucket, plus 1
 }
 
 const (
-	printedCell = 8.0 // points
-	// printedDepth is how many words of a cell are looked at: a page may heap all of its words in one place.
-	printedDepth = 8
+	printedCell    = 8.0 // points
+	printedBuckets = 1 << 11
+	// printedDepth is how many words of a bucket are looked at: a page may heap all of its words in one place.
+	printedDepth = 16
 )
 
 // isPrinted reports whether the same word stands in the same place already, whatever was printed in between: a line
@@ -44,31 +45,29 @@ func (p *printedWords) isPrinted(text string, at box, size float64) bool {
 		return false
 	}
 	near := min(printedOffset*size, printedCell/2)
-	home := [2]int32{cellOf(at.x0), cellOf(at.y0)}
 	for x := cellOf(at.x0 - near); x <= cellOf(at.x0+near); x++ {
 		for y := cellOf(at.y0 - near); y <= cellOf(at.y0+near); y++ {
-			if p.isInCell([2]int32{x, y}, text, at, near) {
+			if p.isInBucket(bucketOf(x, y), text, at, near) {
 				return true
 			}
 		}
 	}
-	before, ok := p.last[home]
-	if !ok {
-		before = -1
-	}
+	home := bucketOf(cellOf(at.x0), cellOf(at.y0))
+	p.words = append(p.words, printedWord{text, at, p.last[home]})
 	p.last[home] = int32(len(p.words))
-	p.words = append(p.words, printedWord{text, at, before})
 	return false
 }
 
 func cellOf(v float64) int32 { return int32(math.Floor(v / printedCell)) }
 
-func (p *printedWords) isInCell(cell [2]int32, text string, at box, near float64) bool {
-	i, ok := p.last[cell]
-	for n := 0; ok && i >= 0 && n < printedDepth; n++ {
-		w := &p.words[i]
-		if w.text == text && math.Abs(w.box.x0-at.x0) < near && math.Abs(w.box.x1-at.x1) < near &&
-			math.Abs(w.box.y0-at.y0) < near && math.Abs(w.box.y1-at.y1) < near {
+func bucketOf(x, y int32) int { return int(uint32(x+211*y) % printedBuckets) }
+
+func (p *printedWords) isInBucket(bucket int, text string, at box, near float64) bool {
+	i := p.last[bucket]
+	for n := 0; i > 0 && n < printedDepth; n++ {
+		w := &p.words[i-1]
+		if math.Abs(w.box.x0-at.x0) < near && math.Abs(w.box.x1-at.x1) < near && math.Abs(w.box.y0-at.y0) < near &&
+			math.Abs(w.box.y1-at.y1) < near && w.text == text {
 			return true
 		}
 		i = w.before

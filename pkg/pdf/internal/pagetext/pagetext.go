@@ -49,8 +49,7 @@ type Frame struct {
 func BuildText(text pdfium.Text, frame Frame) Text {
 	decodeTeXFonts(&text)
 	b := builder{text: text, display: frame.Display, page: box{0, 0, frame.Width, frame.Height},
-		runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts)),
-		printed: printedWords{last: map[[2]int32]int32{}}}
+		runs: make([]runInfo, len(text.Runs)), fonts: make([]int32, len(text.Fonts))}
 	b.word.reset()
 	for i := range text.Runs {
 		b.runs[i] = b.displayRun(&text.Runs[i])
