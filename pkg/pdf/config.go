@@ -17,7 +17,8 @@ type Config struct {
 	MemoryLimit int64
 	// OpenTimeout bounds opening a document, and looking for findings; PageTimeout bounds one page.
 	OpenTimeout, PageTimeout time.Duration
-	// FirstTry bounds both in a first try, see sandbox.WithFirstTry: what takes longer is broken off, to be done behind others.
+	// FirstTry bounds both in a first try, see sandbox.WithFirstTry: what takes longer is broken off, to be done
+	// behind others.
 	FirstTry time.Duration
 	// FontDirs are searched for fonts that a document does not embed. Missing ones are ignored.
 	FontDirs []string

@@ -1,8 +1,8 @@
 // Package pdf opens PDFs and reads their pages: text with boxes and fonts, images, ruling lines, what kind of page it
 // is, and a grey raster of the pages that have to be recognised.
 //
-// PDFium does the work, as WebAssembly translated to C, inside child processes of [inkstream.dev/pkg/sandbox]: two walls
-// between a hostile document and the service, which never parses a byte of it.
+// PDFium does the work, as WebAssembly translated to C, inside child processes of [inkstream.dev/pkg/sandbox]: two
+// walls between a hostile document and the service, which never parses a byte of it.
 //
 //	service process                             child process
 //	Engine.OpenDocument ── lease, file ───────────────> host.Host: a fresh PDFium instance, the document read through the file

@@ -55,8 +55,8 @@ func TestNativeTextIsReadWhole(t *testing.T) {
 	}
 }
 
-// checkBoxes looks whether every word lies on the page, within its line, and has a font and a size, but for so many that
-// are not seen, which have neither.
+// checkBoxes looks whether every word lies on the page, within its line, and has a font and a size, but for so many
+// that are not seen, which have neither.
 func checkBoxes(t *testing.T, p *inkstreamv1.Page, unseen int) {
 	t.Helper()
 	const slack = 6

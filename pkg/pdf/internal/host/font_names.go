@@ -8,10 +8,10 @@ import (
 	"inkstream.dev/pkg/pdf/internal/structure"
 )
 
-// nameFonts gives the fonts of a text whose glyphs are drawings the names and styles that the document tells of them. PDFium
-// does not tell which is which: they are told apart by the advance widths of what they show, and those of which that leaves
-// a doubt stay without a name. Browsers write such fonts for all that they cannot cut down otherwise, so that nothing else
-// says which text is bold.
+// nameFonts gives the fonts of a text whose glyphs are drawings the names and styles that the document tells of them.
+// PDFium does not tell which is which: they are told apart by the advance widths of what they show, and those of which
+// that leaves a doubt stay without a name. Browsers write such fonts for all that they cannot cut down otherwise, so
+// that nothing else says which text is bold.
 func nameFonts(text *pdfium.Text, drawn []structure.DrawnFont) {
 	if len(text.UnnamedFonts) > maxUnnamedFonts {
 		return
@@ -49,8 +49,8 @@ const maxUnnamedFonts = 200
 // fontFit is a font that a font without a name may be, by its index, and how many of its widths that does not have.
 type fontFit struct{ index, others int }
 
-// findFittingFonts returns the fonts that have nearly all the widths. Of a few characters PDFium gives a wrong width, as of those of
-// a ligature.
+// findFittingFonts returns the fonts that have nearly all the widths. Of a few characters PDFium gives a wrong width,
+// as of those of a ligature.
 func findFittingFonts(font pdfium.UnnamedFont, drawn []structure.DrawnFont) []fontFit {
 	const perMiss = 12
 	var out []fontFit
@@ -63,8 +63,8 @@ func findFittingFonts(font pdfium.UnnamedFont, drawn []structure.DrawnFont) []fo
 	return out
 }
 
-// chooseFont returns the index of the font with the fewest other widths, those taken left out; -1 if there is none, or fonts of
-// several styles fit.
+// chooseFont returns the index of the font with the fewest other widths, those taken left out; -1 if there is none, or
+// fonts of several styles fit.
 func chooseFont(fits []fontFit, drawn []structure.DrawnFont, taken []bool) int {
 	best, fewest := -1, math.MaxInt
 	for _, fit := range fits {

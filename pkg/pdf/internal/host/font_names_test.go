@@ -21,8 +21,8 @@ func TestFontsOfOnePitchStayWithoutNames(t *testing.T) {
 	}
 }
 
-// TestFontsWithoutNamesAreTold finds out by widths which of a page's fonts is which, also where an oblique one has the widths of
-// the upright one, and fewer of them.
+// TestFontsWithoutNamesAreTold finds out by widths which of a page's fonts is which, also where an oblique one has the
+// widths of the upright one, and fewer of them.
 func TestFontsWithoutNamesAreTold(t *testing.T) {
 	t.Parallel()
 	drawn := []structure.DrawnFont{

@@ -6,8 +6,8 @@ import (
 	"inkstream.dev/pkg/pdf/internal/pdfium"
 )
 
-// nameLigatures puts the letters of ligatures in place of their codes, by what the document says of its fonts: letters by
-// the font's name and the code. They share the glyph's box.
+// nameLigatures puts the letters of ligatures in place of their codes, by what the document says of its fonts: letters
+// by the font's name and the code. They share the glyph's box.
 func nameLigatures(text *pdfium.Text, byFont map[string]map[rune]string) {
 	out := make([]pdfium.Char, 0, len(text.Chars)+len(text.Chars)/16)
 	for i := range text.Chars {

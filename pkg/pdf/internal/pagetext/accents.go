@@ -122,8 +122,8 @@ func (b *builder) isPassedOver(i int) bool {
 	return ok && letter == 0
 }
 
-// isBlankAtAccent reports whether PDFium made up the blank at place i because an accent is listed there: the next letter
-// stands right behind the character before.
+// isBlankAtAccent reports whether PDFium made up the blank at place i because an accent is listed there: the next
+// letter stands right behind the character before.
 func (b *builder) isBlankAtAccent(i int) bool {
 	const most = 0.12 // ems
 	chars, next := b.text.Chars, i+1

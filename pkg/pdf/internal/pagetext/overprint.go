@@ -39,7 +39,7 @@ const (
 )
 
 // isPrinted reports whether the same word stands in the same place already, whatever was printed in between: a line
-// may be printed anew after the whole of it. A word that does not is one of the page's from now on.
+// may be printed again after the whole of it. A word that does not is one of the page's from now on.
 func (p *printedWords) isPrinted(text string, at box, size float64) bool {
 	if at.isEmpty() {
 		return false

@@ -1,6 +1,6 @@
 // Package pagetext turns the characters that PDFium lists for a page into words, lines and provisional blocks, in
 // PDFium's order and in points from the top left of the page as displayed. An accent and the letter that it is drawn
-// over are one character. It is pure: no engine, no files.
+// over are one character, and what is printed twice is there once. It is pure: no engine, no files.
 package pagetext
 
 import (

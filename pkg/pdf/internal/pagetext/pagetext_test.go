@@ -227,8 +227,8 @@ func TestWordsHeapedInOnePlace(t *testing.T) {
 	}
 }
 
-// TestTeXFonts reads ligatures, dashes and quotation marks of fonts without names and tables, and nothing where the words
-// say that the codes are something else.
+// TestTeXFonts reads ligatures, dashes and quotation marks of fonts without names and tables, and nothing where the
+// words say that the codes are something else.
 func TestTeXFonts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -7,10 +7,10 @@ import (
 	"inkstream.dev/pkg/pdf/internal/pdfium"
 )
 
-// TeX's fonts, where they are drawings (Type 3) as dvips made them for decades, have neither names for their glyphs nor a
-// table of what they stand for: PDFium gives their codes. Letters have the codes of ASCII; ligatures, quotation marks and
-// dashes do not, in either of the encodings of text (OT1: D. E. Knuth, The TeXbook, appendix F; T1: the Cork encoding,
-// TUGboat 11(4), 1990). Which one a font has its ligatures tell.
+// TeX's fonts, where they are drawings (Type 3) as dvips made them for decades, have neither names for their glyphs
+// nor a table of what they stand for: PDFium gives their codes. Letters have the codes of ASCII; ligatures, quotation
+// marks and dashes do not, in either of the encodings of text (OT1: D. E. Knuth, The TeXbook, appendix F; T1: the Cork
+// encoding, TUGboat 11(4), 1990). Which one a font has its ligatures tell.
 const firstLigatureOT1, firstLigatureT1 = 0x0B, 0x1B
 
 var texLigatures = [...]string{"ff", "fi", "fl", "ffi", "ffl"}
@@ -110,8 +110,8 @@ func findTeXEncodings(text *pdfium.Text) map[int]rune {
 	return out
 }
 
-// isLigatureInWord reports whether a code stands in a word as the ligature would: with letters around, and before a vowel if
-// it ends with an l.
+// isLigatureInWord reports whether a code stands in a word as the ligature would: with letters around, and before a
+// vowel if it ends with an l.
 func isLigatureInWord(chars []pdfium.Char, at int, first rune) bool {
 	before, after := 0, 0
 	for before < 3 && at > before && isWordPart(&chars[at-before-1], first) {

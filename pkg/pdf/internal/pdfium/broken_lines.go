@@ -2,10 +2,10 @@ package pdfium
 
 import "math"
 
-// PDFium guesses whether the lines of a page run across it or down it. Where it guesses wrong, on pages with little text
-// above all, it ends the line behind every text object, and drops the blanks there. It also ends a line where the ink of
-// two glyphs without a font's ascent and descent (Type 3) overlaps little. Browsers write each glyph as an object of its
-// own, so that words fall to pieces.
+// PDFium guesses whether the lines of a page run across it or down it. Where it guesses wrong, on pages with little
+// text above all, it ends the line behind every text object, and drops the blanks there. It also ends a line where the
+// ink of two glyphs without a font's ascent and descent (Type 3) overlaps little. Browsers write each glyph as an
+// object of its own, so that words fall to pieces.
 
 const (
 	// maxTightGap is the widest gap, in ems, between two glyphs of one word, by their advance widths, and maxWordGap that
@@ -22,8 +22,8 @@ type brokenLine struct {
 	gap      float64
 }
 
-// repairBrokenLines takes away the line ends that PDFium made up in the middle of words, and leaves blanks in the place of
-// those between words, on pages where each glyph is an object of its own.
+// repairBrokenLines takes away the line ends that PDFium made up in the middle of words, and leaves blanks in the
+// place of those between words, on pages where each glyph is an object of its own.
 func (t *Text) repairBrokenLines() {
 	if 6*len(t.Runs) < len(t.Chars) {
 		return

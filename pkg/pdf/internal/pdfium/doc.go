@@ -1,5 +1,5 @@
-// Package pdfium runs PDFium, as WebAssembly translated to C, in this process and calls its functions directly. It is the
-// hot path: one call costs about 40 ns, so that whole pages are read character by character without a wrapper's
+// Package pdfium runs PDFium, as WebAssembly translated to C, in this process and calls its functions directly. It is
+// the hot path: one call costs about 40 ns, so that whole pages are read character by character without a wrapper's
 // allocations.
 //
 // It is made for a child process that serves one document at a time and is thrown away when something goes wrong: a

@@ -82,8 +82,8 @@ func (e *engine) release() {
 	e.handle.Delete()
 }
 
-// callExport calls a function with the arguments in values, which has room for all of them, and leaves the result in the
-// first. The error says how the module trapped.
+// callExport calls a function with the arguments in values, which has room for all of them, and leaves the result in
+// the first. The error says how the module trapped.
 func (e *engine) callExport(f function, values *[16]uint64) error {
 	if status := C.engine_call(e.c, functionNumbers[f], (*C.uint64_t)(&values[0])); status != C.ENGINE_OK {
 		return statusErrors[status]

@@ -35,7 +35,8 @@ func (t *Trap) Error() string { return fmt.Sprintf("pdfium trapped in %s: %v", t
 // Unwrap returns how it trapped.
 func (t *Trap) Unwrap() error { return t.Err }
 
-// Close drops the instance and its memory, or brings it back to what it was at first and keeps it for the next document.
+// Close drops the instance and its memory, or brings it back to what it was at first and keeps it for the next
+// document.
 func (in *Instance) Close() {
 	if in.runtime.spare == nil && in.engine.restoreState() {
 		in.runtime.spare = in

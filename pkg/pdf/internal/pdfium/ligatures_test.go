@@ -70,8 +70,8 @@ func TestLoneGlyphs(t *testing.T) {
 	}
 }
 
-// TestTightBlanks believes no blank that advance widths leave no room for, but one behind a letter that reaches over its width, where
-// PDFium knows the widths of others.
+// TestTightBlanks believes no blank that advance widths leave no room for, but one behind a letter that reaches over
+// its width, where PDFium knows the widths of others.
 func TestTightBlanks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

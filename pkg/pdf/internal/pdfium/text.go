@@ -56,7 +56,8 @@ type Font struct {
 	Unnamed int
 }
 
-// UnnamedFont is what is known of a font without a name: the advance widths of glyphs that the page shows, in thousandths of an em.
+// UnnamedFont is what is known of a font without a name: the advance widths of glyphs that the page shows, in
+// thousandths of an em.
 type UnnamedFont struct{ Widths []float64 }
 
 // Text is the text of a page in PDFium's order.
@@ -132,8 +133,8 @@ type textReader struct {
 	object  uint64 // text object of the running run
 	run     int32
 	wide    bool // there are characters of scripts that are written in columns
-	// doubtful are blanks in out.Chars that are tight by the ink of a glyph beside them alone. glyphs counts first glyphs of
-	// runs, and reaching those whose ink reaches to the end of their advance width.
+	// doubtful are blanks in out.Chars that are tight by the ink of a glyph beside them alone. glyphs counts first
+	// glyphs of runs, and reaching those whose ink reaches to the end of their advance width.
 	doubtful         []int
 	glyphs, reaching int
 	spaced           []spacedPair
@@ -204,10 +205,10 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 
 const lam, alefs = 'ل', "اأإآٱ"
 
-// turnLigature puts the letters of a ligature that runs from right to left in order, the last of which came in just now.
-// PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box, and a letter
-// and its marks that are one text object. Lam and alef are known whatever order the file has them in: no font joins an alef
-// to a lam after it.
+// turnLigature puts the letters of a ligature that runs from right to left in order, the last of which came in just
+// now. PDFium turns such text round letter by letter, and so the letters of one glyph as well, which share its box,
+// and a letter and its marks that are one text object. Lam and alef are known whatever order the file has them in: no
+// font joins an alef to a lam after it.
 func (r *textReader) turnLigature() {
 	last := len(r.out.Chars) - 1
 	c := r.out.Chars[last]
@@ -230,8 +231,8 @@ func (r *textReader) turnLigature() {
 	}
 }
 
-// turnPartedLigatures puts lam and alef in order where they are one glyph, whose box was parted evenly among its letters
-// and not given to each. Letters of one pitch have such boxes too: then there are more than two of them.
+// turnPartedLigatures puts lam and alef in order where they are one glyph, whose box was parted evenly among its
+// letters and not given to each. Letters of one pitch have such boxes too: then there are more than two of them.
 func (t *Text) turnPartedLigatures() {
 	isPart := func(i, j int) bool { // of the same glyph as the next
 		return i >= 0 && j < len(t.Chars) && t.Chars[i].Run == t.Chars[j].Run && t.Chars[i].Box.isPartBefore(t.Chars[j].Box)
@@ -310,8 +311,8 @@ func (r *textReader) turnRun(a, b *Char) {
 	}
 }
 
-// isLoneGlyph reports whether the running run has one glyph so far, behind which a blank was made up. Browsers write each
-// glyph as a text object. The letters of a ligature are one glyph: they share its box.
+// isLoneGlyph reports whether the running run has one glyph so far, behind which a blank was made up. Browsers write
+// each glyph as a text object. The letters of a ligature are one glyph: they share its box.
 func (r *textReader) isLoneGlyph() bool {
 	n := len(r.out.Chars) - 1
 	if n < 1 || !r.out.Chars[n].Generated || r.out.Chars[n-1].Generated || r.out.Chars[n-1].Run != r.run {
@@ -326,9 +327,9 @@ func (r *textReader) isLoneGlyph() bool {
 	return true
 }
 
-// isTightBlank reports whether the glyphs around a blank, of one text object or of one each, stand closer than any blank, measured
-// by their advance widths; next is the ink of the glyph that follows. PDFium measures their ink. Widths that make glyphs overlap
-// are not believed.
+// isTightBlank reports whether the glyphs around a blank, of one text object or of one each, stand closer than any
+// blank, measured by their advance widths; next is the ink of the glyph that follows. PDFium measures their ink.
+// Widths that make glyphs overlap are not believed.
 func (r *textReader) isTightBlank(next Rect) bool {
 	const widest, widestOfInk = 0.08, 0.03
 	a, b, ok := charRecord(r.gap[:]).looseNeighbours()
@@ -358,10 +359,9 @@ func (r *textReader) countReach(c *Char) {
 	}
 }
 
-// believeDoubtfulBlanks keeps the blanks that only little room tells from none, beside glyphs whose ink reaches over their advance
-// width, as that of an f does, of an italic one on both sides: of those PDFium tells the ink alone, and between glyphs of one word
-// that leaves no gap at all.
-// Where all glyphs are so, it knows no advance widths.
+// believeDoubtfulBlanks keeps the blanks that only little room tells from none, beside glyphs whose ink reaches over
+// their advance width, as that of an f does, of an italic one on both sides: of those PDFium tells the ink alone, and
+// between glyphs of one word that leaves no gap at all. Where all glyphs are so, it knows no advance widths.
 func (r *textReader) believeDoubtfulBlanks() {
 	if 10*r.reaching > 9*r.glyphs {
 		return

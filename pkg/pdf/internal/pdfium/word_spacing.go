@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// PDFium makes up blanks for the room that numbers between glyphs make, and between text objects for a fifth or a fourth
-// of an em of ink. Two kinds of blanks it does not see. Word spacing (PDF 32000-1, 9.3.3) belongs to the character code 32
-// alone, and fonts that were made for one file use that code for any letter: the room behind that letter is all that parts
-// two words. And tightly set lines, of which each word is an object, have narrower blanks.
+// PDFium makes up blanks for the room that numbers between glyphs make, and between text objects for a fifth or a
+// fourth of an em of ink. Two kinds of blanks it does not see. Word spacing (PDF 32000-1, 9.3.3) belongs to the
+// character code 32 alone, and fonts that were made for one file use that code for any letter: the room behind that
+// letter is all that parts two words. And tightly set lines, of which each word is an object, have narrower blanks.
 
 const (
 	// minSpacedInk is how far apart, in ems, the ink of two glyphs of a text object stands at least for their advance
@@ -65,8 +65,8 @@ func (r *textReader) addSpacedBlanks() {
 	}
 }
 
-// isWordSpace reports whether the advance widths of two glyphs leave the room of a blank, and those of the glyphs around them do
-// not.
+// isWordSpace reports whether the advance widths of two glyphs leave the room of a blank, and those of the glyphs
+// around them do not.
 func (r *textReader) isWordSpace(p spacedPair) bool {
 	size, space := r.out.Runs[r.out.Chars[p.at].Run].Size, minSpaceOfObjects
 	if r.out.Chars[p.at-1].Run == r.out.Chars[p.at].Run {

@@ -381,8 +381,8 @@ type brokenFile struct{ err error }
 
 func (f brokenFile) ReadAt(p []byte, _ int64) (int, error) { return iotest.ErrReader(f.err).Read(p) }
 
-// TestScanTakesLittleMemory scans a file far larger than the memory that it may take. It runs alone: it counts what the process
-// allocates.
+// TestScanTakesLittleMemory scans a file far larger than the memory that it may take. It runs alone: it counts what
+// the process allocates.
 func TestScanTakesLittleMemory(t *testing.T) {
 	f := &repeatedFile{unit: buildDocument(js, streamObject("/Filter /FlateDecode", deflateBytes(patternBytes(1<<20)))),
 		size: 16 << 20}

@@ -7,8 +7,8 @@ import (
 
 // What a viewer runs, or what leads out of the document without the reader's asking, goes from documents that others
 // are to open: actions of the types below wherever they stand, scripts by name, forms in XML, and what annotations
-// play. Links to web pages, destinations, form fields, attachments and all that is drawn stay. The original's bytes are not
-// changed: an object with such content is written once more without it, and that is the one that counts.
+// play. Links to web pages, destinations, form fields, attachments and all that is drawn stay. The original's bytes
+// are not changed: an object with such content is written once more without it, and that is the one that counts.
 
 // activeActions are the types of actions that go (ISO 32000-2 §12.6.4).
 var activeActions = []string{"JavaScript", "Launch", "GoToR", "GoToE", "SubmitForm", "ImportData", "Rendition", "Movie", "Sound",

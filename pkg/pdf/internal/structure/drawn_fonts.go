@@ -2,7 +2,8 @@ package structure
 
 import "math"
 
-// DrawnFont is a font whose glyphs are drawings of their own (Type 3), as its descriptor tells it. PDFium does not look there.
+// DrawnFont is a font whose glyphs are drawings of their own (Type 3), as its descriptor tells it. PDFium does not
+// look there.
 type DrawnFont struct {
 	Name          string
 	Weight        int
@@ -11,7 +12,8 @@ type DrawnFont struct {
 	Widths []float64
 }
 
-// HasStyleOf reports whether text looks alike in both fonts: large documents have several of one name, each with other glyphs.
+// HasStyleOf reports whether text looks alike in both fonts: large documents have several of one name, each with other
+// glyphs.
 func (f DrawnFont) HasStyleOf(o DrawnFont) bool {
 	const tag = len("AAAAAA+")
 	return f.Weight == o.Weight && f.Italic == o.Italic && f.Fixed == o.Fixed &&

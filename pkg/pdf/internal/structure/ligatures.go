@@ -7,8 +7,8 @@ import (
 
 // Ligatures returns what codes stand for in the fonts of page index, from 0, by the fonts' names without the tag of a
 // subset: codes below the blank whose glyphs have the names of ligatures (f_f_i: components of one letter, Adobe Glyph
-// List Specification, section 2). PDFium does not know such names. Where fonts of one name do not agree on a code, it is
-// left out.
+// List Specification, section 2). PDFium does not know such names. Where fonts of one name do not agree on a code, it
+// is left out.
 func (p *PageLookup) Ligatures(index int) map[string]map[rune]string {
 	page, end, ok := p.beginReading(index)
 	if !ok {
@@ -31,7 +31,8 @@ func (p *PageLookup) Ligatures(index int) map[string]map[rune]string {
 	return out
 }
 
-// readLigatures reads the differences of a font's encoding: numbers, each before the names of the glyphs from that code on.
+// readLigatures reads the differences of a font's encoding: numbers, each before the names of the glyphs from that
+// code on.
 func (p *PageLookup) readLigatures(font Value) map[rune]string {
 	const firstPrintable = ' '
 	differences := p.entryOf(p.entryOf(font, "Encoding"), "Differences").List

@@ -89,8 +89,8 @@ func (p *PageLookup) pageAt(index int) (Value, bool) {
 	return Value{}, false
 }
 
-// beginReading returns page index for what reads objects of it within the lookup's budget, until it calls end. It reports
-// false where there is no such page, or nothing left of the budget.
+// beginReading returns page index for what reads objects of it within the lookup's budget, until it calls end. It
+// reports false where there is no such page, or nothing left of the budget.
 func (p *PageLookup) beginReading(index int) (page Value, end func(), ok bool) {
 	page, ok = p.pageAt(index)
 	if !ok || p.budget <= 0 {
