@@ -77,10 +77,11 @@ func dropDotsOfLeaders(r *reader) {
 	})
 }
 
-// takeDots takes the dots of leaders from the image, and then dust, which is as large as they are.
+// takeDots takes the dots of leaders and broken rules from the image, and then dust, which is as large as they are.
 func takeDots(r *reader) {
 	r.takeLeaders()
 	eraseLeaders(r)
+	eraseDashedRules(r)
 	r.removeDust()
 }
 
