@@ -108,15 +108,25 @@ func (t *table) trimEmptyCells() {
 }
 
 // hasLineNumbers reports whether a column of a table counts the lines of running text in the next, as in the margin of
-// a transcript.
+// a transcript. A number in a cell of its own beside several lines counts items.
 func hasLineNumbers(t *table) bool {
-	columns := make([][]sideLine, t.columns)
-	for i := range t.cells {
+	columns, last := make([][]sideLine, t.columns), make([]int, t.columns) // lines; those of the last cell
+	itemised := make([]bool, t.columns)
+	row := -1
+	for i := range t.cells { // in row order
 		c := &t.cells[i]
-		columns[c.column] = append(columns[c.column], buildSide(c.segments, 10)...)
+		if c.row != row {
+			row = c.row
+			clear(last)
+		}
+		lines := buildSide(c.segments, 10)
+		columns[c.column], last[c.column] = append(columns[c.column], lines...), len(lines)
+		if j := c.column - 1; j >= 0 && last[j] == 1 && len(lines) > 1 {
+			itemised[j] = true
+		}
 	}
 	for j := range columns[1:] {
-		if numbersLines(columns[j], columns[j+1]) {
+		if !itemised[j] && numbersLines(columns[j], columns[j+1]) {
 			return true
 		}
 	}
@@ -231,11 +241,12 @@ var joiningWords = map[string]bool{
 }
 
 // isUnfinishedText reports whether a text goes on in the next line: it ends with a joining word, or with a sign
-// between two parts.
+// between two parts, as a date does that is broken before its day.
 func isUnfinishedText(text string) bool {
 	text = strings.TrimSpace(text)
 	last := text[strings.LastIndexByte(text, ' ')+1:]
-	return len(last) < len(text) && (joiningWords[last] || last == "-" || last == "–")
+	return len(last) < len(text) && (joiningWords[last] || last == "-" || last == "–") ||
+		strings.HasSuffix(text, "-") && strings.Count(text, "-") > 1
 }
 
 // isYear reports whether a text is a year, which heads columns as often as it fills them.

@@ -432,15 +432,19 @@ func (t ruledTable) splitRuledRows() {
 
 // findRowStarts returns where the rows within one ruled row begin: at the lines of the column with the most numbers,
 // and at lines of text that stand as far from the line before as rows do. There are none if no column holds but
-// numbers.
+// numbers, or if most cells have fewer lines: where those have one, a narrow column has broken a number.
 func (t ruledTable) findRowStarts(cells []int) []float64 {
 	const pair = 2 // figures in the first column alone that may be the two ends of a range
 	var at, others []float64
 	firstOnly := true
+	var lines []int // of each cell with text
 	for _, i := range cells {
 		c := &t.cells[i]
 		rows := leaf{slices.Clone(c.segments)}.buildRows(t.em)
 		figures := len(rows) > 0
+		if figures {
+			lines = append(lines, len(rows))
+		}
 		mids := make([]float64, len(rows))
 		for k, row := range rows {
 			mids[k] = row.core.centerY()
@@ -455,7 +459,8 @@ func (t ruledTable) findRowStarts(cells []int) []float64 {
 		}
 		others = append(others, mids...)
 	}
-	if len(at) < 2 || firstOnly && len(at) == pair {
+	fewer := slices.DeleteFunc(slices.Clone(lines), func(n int) bool { return n >= len(at) })
+	if len(at) < 2 || firstOnly && len(at) == pair || 2*len(fewer) > len(lines) {
 		return nil
 	}
 	steps := make([]float64, len(at)-1)
