@@ -77,13 +77,25 @@ func findEntryCuts(labels, text []sideLine, em float64) []entryCut {
 	const (
 		fewest, part          = 3, 0.8    // labels, and the share of them that stand beside a beginning
 		labelWords, textWords = 4.0, 4.5  // of a line, on average
-		wide, lines           = 0.6, 1.5  // of the labels, in parts of the text's width; lines of text for each of theirs
+		wide, lines           = 0.6, 1.5  // of the labels, in parts of the text's width; lines of text for each of them
 		slack, near           = 0.35, 1.4 // ems; pitches from a line of a label to the next
 	)
-	if len(labels) < fewest || float64(len(text)) < lines*float64(len(labels)) || isRightToLeft([]*inkstreamv1.Word{text[0].first, text[0].last}) {
+	if len(labels) < fewest || len(text) < fewest || isRightToLeft([]*inkstreamv1.Word{text[0].first, text[0].last}) {
 		return nil
 	}
 	l, t := measureSide(labels, em), measureSide(text, em)
+	goesOn := func(i int) bool {
+		return i > 0 && labels[i].y1-labels[i-1].y1 < near*max(t.pitch*em, labels[i].height()) && !labels[i].isMark()
+	}
+	begun := 0
+	for i := range labels {
+		if !goesOn(i) {
+			begun++
+		}
+	}
+	if float64(len(text)) < lines*float64(begun) {
+		return nil
+	}
 	if l.words > labelWords || t.words < textWords || sideWidth(labels) > wide*sideWidth(text) {
 		return nil
 	}
@@ -98,9 +110,8 @@ func findEntryCuts(labels, text []sideLine, em float64) []entryCut {
 			at++
 		}
 		level := math.Abs(text[at].centerY()-label.centerY()) < slack*em
-		goesOn := i > 0 && label.y1-labels[i-1].y1 < near*max(t.pitch*em, label.height()) && !label.isMark()
 		switch {
-		case goesOn && !(level && begins[at] == afterRoom):
+		case goesOn(i) && !(level && begins[at] == afterRoom):
 			if n := len(cuts) - 1; n >= 0 && level && begins[at] == 0 {
 				cuts[n].wraps = true
 			}
