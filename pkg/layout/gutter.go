@@ -465,7 +465,7 @@ func (c columnSplitter) areSeparateColumns(left, right []segment, gap span, gutt
 	leftLines, rightLines := buildSide(left, c.em), buildSide(right, c.em)
 	if spanDistance(l.y0, l.y1, r.y0, r.y1) > 0 { // one above the other: no row has both
 		figures := areMostlyFigures(leftLines) && areMostlyFigures(rightLines) // of a table's rows, in one column or the other
-		if gutters >= minHeadGutters && areFewWords(leftLines) && areFewWords(rightLines) {
+		if gutters >= minHeadGutters && areFewWords(leftLines) && (areFewWords(rightLines) || areMostlyFigures(rightLines)) {
 			return false // the head of a table's column, and what stands below it at the column's other edge
 		}
 		return !figures && (l.y0 < r.y0 || l.width() >= minColumnWidth*c.em)

@@ -51,6 +51,49 @@ func (j *gutterJudge) areRowsBelowHead(left, right []sideLine) bool {
 		min(measureSide(left, j.em).words, measureSide(right, j.em).words) <= words
 }
 
+// areCentredRows reports whether what stands on the two sides of a gutter are the cells of rows, in the middle of the
+// height of each: room parts the lines of both sides into as many pieces, the middle of each stands level with that of
+// its neighbour, and several have fewer lines than their neighbours. Texts side by side begin level, if at all.
+func areCentredRows(left, right []sideLine, em float64) bool {
+	const fewest, uneven, slack = 4, 2, 0.2 // rows; those of cells with more lines and with fewer; ems
+	a, b := splitAtRoom(left, em), splitAtRoom(right, em)
+	if len(a) != len(b) || len(a) < fewest {
+		return false
+	}
+	n := 0
+	for i := range a {
+		if math.Abs(a[i].centerY()-b[i].centerY()) > slack*em {
+			return false
+		}
+		if math.Abs(a[i].y0-b[i].y0) > slack*em {
+			n++
+		}
+	}
+	return n >= uneven
+}
+
+// splitAtRoom returns the boxes of what room parts among lines one below the other.
+func splitAtRoom(lines []sideLine, em float64) []rect {
+	const more = 0.2 // ems
+	var steps []float64
+	for i := 1; i < len(lines); i++ {
+		steps = append(steps, lines[i].y1-lines[i-1].y1)
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	pitch := slices.Min(steps)
+	var out []rect
+	for i, l := range lines {
+		if i > 0 && l.y1-lines[i-1].y1 <= pitch+more*em {
+			out[len(out)-1] = out[len(out)-1].union(l.rect)
+			continue
+		}
+		out = append(out, l.rect)
+	}
+	return out
+}
+
 // standBetweenRows reports whether few lines are level with rows that follow each other closely, and not in the middle
 // between two of them either. Lines and rows are given by their middles, from top to bottom.
 func standBetweenRows(lines, rows []float64, em float64) bool {

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -91,16 +90,9 @@ func findNearestRow(rows []row, s segment, share, em float64) *row {
 	return best
 }
 
-// isHalfLineOff reports whether a segment in the type of the row's stands half a line higher or lower, as cells in the
-// middle of a row's height do: boxes may be higher than lines are apart.
+// isHalfLineOff reports whether a segment in the type of the row's stands half a line higher or lower.
 func (r *row) isHalfLineOff(s segment) bool {
-	const off, alike = 0.45, 1.1 // of the type's size; times as high
-	size := float64(0)
-	if len(s.words) > 0 && len(r.segments[0].words) > 0 && s.words[0].GetSize() == r.segments[0].words[0].GetSize() {
-		size = float64(s.words[0].GetSize())
-	}
-	return size > 0 && math.Abs(s.centerY()-r.core.centerY()) > off*size &&
-		max(s.height(), r.core.height()) < alike*min(s.height(), r.core.height())
+	return len(s.words) > 0 && len(r.segments[0].words) > 0 && areHalfLineApart(r.core, r.segments[0].words[0], s.rect, s.words[0])
 }
 
 // maxComparedSegments is how many segments of a row one is compared with: a real row has a dozen, and a row of

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"math"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -137,7 +138,8 @@ func splitSegments(lines []inputLine, t rotation, em float64, st *styles) []segm
 			}
 			if !(numbered && i == 0) && startsNewSegment(cur, last, box, em, rtl) {
 				flush(i + 1)
-				goes = !rtl && box.x0 >= last.x1 && spanDistance(last.y0, last.y1, box.y0, box.y1) <= 0
+				goes = !rtl && box.x0 >= last.x1 && spanDistance(last.y0, last.y1, box.y0, box.y1) <= 0 &&
+					!areHalfLineApart(last, line.words[i], box, word)
 				start, cur = i+1, box
 			} else {
 				cur = cur.union(box)
@@ -163,6 +165,15 @@ func startsNewSegment(cur, last, box rect, em float64, rtl bool) bool {
 		return true
 	}
 	return spanDistance(cur.y0, cur.y1, box.y0, box.y1) > 0.1*size
+}
+
+// areHalfLineApart reports whether two words in one type stand half a line higher and lower, as those of cells in the
+// middle of a row's height do: boxes may be higher than lines are apart, so that an engine takes them for one line.
+func areHalfLineApart(a rect, first *inkstreamv1.Word, b rect, second *inkstreamv1.Word) bool {
+	const off, alike = 0.45, 1.1 // of the type's size; times as high
+	size := float64(first.GetSize())
+	return size > 0 && first.GetSize() == second.GetSize() && math.Abs(a.centerY()-b.centerY()) > off*size &&
+		max(a.height(), b.height()) < alike*min(a.height(), b.height())
 }
 
 // isSplitWordBox reports whether the box of a word spans places that lie apart, as when an engine joins the two parts

@@ -56,6 +56,7 @@ type tableCandidate struct {
 	textSetting
 	*table
 	several int // rows with text in several places
+	centred int // rows whose cells stand in the middle of their height
 }
 
 // standsBesideText reports whether an outer column is no part of a table, and so the other columns are none: it hardly
@@ -166,6 +167,25 @@ func (t *tableCandidate) hasLabelledRows() bool {
 	return cells[0] >= filled*float64(t.rows) && labels > 1
 }
 
+// hasCentredRows reports whether several rows have their cells of fewer lines in the middle of their height, in three
+// columns or more: the cells may be long, but text is set so nowhere else. Numbers that count the questions of an exam
+// make no column.
+func (t *tableCandidate) hasCentredRows() bool {
+	const columns, rows = 3, 2
+	fewest := columns
+	if t.beginsWithMark(t.cells[len(t.cells)-1].row) {
+		fewest++
+	}
+	return t.columns >= fewest && t.centred >= rows
+}
+
+// beginsWithMark reports whether a row's first cell is the marker of an item.
+func (t *tableCandidate) beginsWithMark(row int) bool {
+	return slices.ContainsFunc(t.cells, func(c tableCell) bool {
+		return c.row == row && c.column == 0 && len(c.segments) == 1 && isMark(c.segments[0].words)
+	})
+}
+
 // hasColumnsOfValues reports whether all columns but the first hold figures, marks or words that come again, in nearly
 // each row: what is said of each of several things, however long the first column says what they are.
 func (t *tableCandidate) hasColumnsOfValues() bool {
@@ -204,7 +224,7 @@ func (t *tableCandidate) isTable(judge func(TableSample) bool) bool {
 		return false
 	}
 	features := t.measure()
-	is := tableModel().Probability(features) >= 0.5 || t.hasLabelledRows() || t.hasColumnsOfValues() || t.across.encloseTable(t.rect, 1, t.em)
+	is := tableModel().Probability(features) >= 0.5 || t.hasCentredRows() || t.hasLabelledRows() || t.hasColumnsOfValues() || t.across.encloseTable(t.rect, 1, t.em)
 	if judge == nil {
 		return is
 	}

@@ -253,11 +253,17 @@ func (a *aligner) buildTable(rows []tableLine) *table {
 	joinHeadColumns(t)
 	joinHeadlessColumns(t, a.em)
 	joinBlankColumns(t, a.em)
-	if !slices.ContainsFunc(rows, func(r tableLine) bool { return r.parts != nil }) {
+	candidate := tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}
+	for i := range rows {
+		if rows[i].parts != nil {
+			candidate.centred++
+		}
+	}
+	if candidate.centred == 0 {
 		wrappedRows{a.textSetting}.merge(t)
 	}
 	t.trimEmptyCells()
-	if !t.isPlausible() || t.isChartNoise() || areItems(t, a.across) || !(&tableCandidate{textSetting: a.textSetting, table: t, several: len(several)}).isTable(a.judge) {
+	if !t.isPlausible() || t.isChartNoise() || areItems(t, a.across) || !candidate.isTable(a.judge) {
 		return nil
 	}
 	t.findHeader()

@@ -19,6 +19,7 @@ type centredRows struct {
 // there are none.
 func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 	const fewest, most, others = 2, 12, 4 // rows that are joined, lines of one; of how many rows one may be none
+	const certain = 3                     // columns by which one row is told
 	c := centredRows{lines: lines}
 	if c.measurePitch(); c.pitch == 0 {
 		return lines, rows
@@ -36,6 +37,9 @@ func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 			out = append(out, lines[i:end]...)
 		case end-i <= most && c.areCentred(columns):
 			out, joined = append(out, joinLines(lines[i:end])), joined+1
+			if len(columns) >= certain {
+				joined = max(joined, fewest)
+			}
 		default:
 			out, failed = append(out, lines[i:end]...), failed+1
 		}
@@ -53,7 +57,7 @@ func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 
 // isStaggered reports whether line k stands beside the line above it, lower by a part of its height.
 func (c centredRows) isStaggered(k int) bool {
-	const overlap = 0.25 // of the lower line's height
+	const overlap = 0.05 // of the lower line's height: boxes may be as tight as the letters
 	above, line := &c.lines[k-1], &c.lines[k]
 	if above.core.y1-line.core.y0 < overlap*min(above.core.height(), line.core.height()) {
 		return false
@@ -150,14 +154,38 @@ func joinLines(lines []tableLine) tableLine {
 	return out
 }
 
-// rowsOf returns the rows of lines as they were before any were joined.
+// rowsOf returns the rows of lines that are no table's: those of a line that was joined cell by cell, as a person reads
+// the number of a question, the question, and the marks for it.
 func rowsOf(lines []tableLine) []row {
 	out := make([]row, 0, len(lines))
 	for i := range lines {
 		if lines[i].parts == nil {
 			out = append(out, lines[i].row)
+			continue
 		}
-		out = append(out, lines[i].parts...)
+		for _, column := range stackCells(lines[i : i+1]) {
+			for _, part := range lines[i].parts {
+				out = part.appendColumn(out, column)
+			}
+		}
 	}
 	return out
+}
+
+// appendColumn appends a row of those segments that stand in a column, if there are any.
+func (r *row) appendColumn(out []row, column rect) []row {
+	var own row
+	for _, s := range r.segments {
+		switch x, _ := boxCenter(s.rect); {
+		case x < column.x0 || x > column.x1:
+		case own.segments == nil:
+			own = row{rect: s.rect, segments: []segment{s}, core: s.rect}
+		default:
+			own.addSegment(s)
+		}
+	}
+	if own.segments == nil {
+		return out
+	}
+	return append(out, own)
 }
