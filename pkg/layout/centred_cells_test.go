@@ -90,6 +90,32 @@ func TestCentredCellsBesideGutter(t *testing.T) {
 	}
 }
 
+// TestCentredRowAlone takes one row by itself for no columns of text: three cells have their middle at one height, and
+// one a few words.
+func TestCentredRowAlone(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		cells []string
+		want  bool
+	}{
+		{"a row", []string{"Narrow\nlecture", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder", "7528"}, true},
+		{"even cells", []string{"Narrow\nlecture", "The photograph\ncompleted", "7528\n7529"}, false},
+		{"two cells", []string{"Narrow\nlecture", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder"}, false},
+		{"texts", []string{"The house of the captain stands\nnear the quay", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder", "A letter of the council to the mayor"}, false},
+	} {
+		columns := []float64{50, 240, 450}
+		parts := make([][]segment, len(tt.cells))
+		for _, l := range centredRow(100, columns, tt.cells...) {
+			i := slices.Index(columns, float64(l.Words[0].Bbox[0]))
+			parts[i] = append(parts[i], newSegment(l.Words, 0))
+		}
+		if got := (columnSplitter{gutterJudge{em: 10}}).areCentredCells(parts); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+}
+
 // TestCentredNumberOfQuestion reads the number of a question, the question, and the marks for it, one after the other,
 // though the number and the marks stand in the middle of the question's height.
 func TestCentredNumberOfQuestion(t *testing.T) {

@@ -72,17 +72,49 @@ func areCentredRows(left, right []sideLine, em float64) bool {
 	return n >= uneven
 }
 
+// areCentredCells reports whether parts are the cells of rows as areCentredRows tells them, where three or more cells
+// make even one row certain. One of them holds a few words.
+func (c columnSplitter) areCentredCells(parts [][]segment) bool {
+	const columns, words, slack = 3, 3.0, 0.12 // columns at least; words of a line of the shortest text; ems
+	if len(parts) < columns {
+		return false
+	}
+	uneven, fewest := 0, math.Inf(1)
+	var first []rect
+	for i, part := range parts {
+		lines := buildSide(part, c.em)
+		pieces := splitAtRoom(lines, c.em)
+		if len(pieces) == 0 || i > 0 && len(pieces) != len(first) {
+			return false
+		}
+		fewest = min(fewest, measureSide(lines, c.em).words)
+		if i == 0 {
+			first = pieces
+			continue
+		}
+		for k := range pieces {
+			if math.Abs(pieces[k].centerY()-first[k].centerY()) > slack*c.em {
+				return false
+			}
+			if math.Abs(pieces[k].y0-first[k].y0) > slack*c.em {
+				uneven++
+			}
+		}
+	}
+	return uneven > 0 && fewest <= words
+}
+
 // splitAtRoom returns the boxes of what room parts among lines one below the other.
 func splitAtRoom(lines []sideLine, em float64) []rect {
-	const more = 0.2 // ems
+	const more, widest = 0.2, 2.0 // ems
 	var steps []float64
 	for i := 1; i < len(lines); i++ {
 		steps = append(steps, lines[i].y1-lines[i-1].y1)
 	}
-	if len(steps) == 0 {
-		return nil
+	pitch := 0.0
+	if len(steps) > 0 {
+		pitch = min(slices.Min(steps), widest*em)
 	}
-	pitch := slices.Min(steps)
 	var out []rect
 	for i, l := range lines {
 		if i > 0 && l.y1-lines[i-1].y1 <= pitch+more*em {
