@@ -100,6 +100,7 @@ func TestCentredRowAlone(t *testing.T) {
 		want  bool
 	}{
 		{"a row", []string{"Narrow\nlecture", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder", "7528"}, true},
+		{"level with the line in the middle", []string{"Narrow", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder", "7528"}, false},
 		{"even cells", []string{"Narrow\nlecture", "The photograph\ncompleted", "7528\n7529"}, false},
 		{"two cells", []string{"Narrow\nlecture", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder"}, false},
 		{"texts", []string{"The house of the captain stands\nnear the quay", "The photograph completed the large\nnetwork, and the knowledge follows a\nborder", "A letter of the council to the mayor"}, false},

@@ -73,13 +73,19 @@ func areCentredRows(left, right []sideLine, em float64) bool {
 }
 
 // areCentredCells reports whether parts are the cells of rows as areCentredRows tells them, where three or more cells
-// make even one row certain. One of them holds a few words.
+// make even one row certain. One of them holds a few words, and lines of one stand half a line off those of another:
+// where lines are level, reading across may break the text.
 func (c columnSplitter) areCentredCells(parts [][]segment) bool {
 	const columns, words, slack = 3, 3.0, 0.12 // columns at least; words of a line of the shortest text; ems
 	if len(parts) < columns {
 		return false
 	}
-	uneven, fewest := 0, math.Inf(1)
+	uneven, fewest, pitch := 0, math.Inf(1), math.Inf(1)
+	for _, part := range parts {
+		if lines := buildSide(part, c.em); len(lines) > 1 {
+			pitch = min(pitch, measureSide(lines, c.em).pitch*c.em)
+		}
+	}
 	var first []rect
 	for i, part := range parts {
 		lines := buildSide(part, c.em)
@@ -96,7 +102,7 @@ func (c columnSplitter) areCentredCells(parts [][]segment) bool {
 			if math.Abs(pieces[k].centerY()-first[k].centerY()) > slack*c.em {
 				return false
 			}
-			if math.Abs(pieces[k].y0-first[k].y0) > slack*c.em {
+			if off := math.Mod(math.Abs(pieces[k].y0-first[k].y0), pitch); math.Abs(off-pitch/2) < slack*c.em {
 				uneven++
 			}
 		}
