@@ -171,8 +171,9 @@ func startsNewSegment(cur, last, box rect, em float64, rtl bool) bool {
 // middle of a row's height do: boxes may be higher than lines are apart, so that an engine takes them for one line.
 func areHalfLineApart(a rect, first *inkstreamv1.Word, b rect, second *inkstreamv1.Word) bool {
 	const off, alike = 0.45, 1.1 // of the type's size; times as high
-	size := float64(first.GetSize())
-	return size > 0 && first.GetSize() == second.GetSize() && math.Abs(a.centerY()-b.centerY()) > off*size &&
+	const least = 0.8            // of a box's height: of fonts whose glyphs are drawings the size says nothing
+	size := max(float64(first.GetSize()), least*min(a.height(), b.height()))
+	return first.GetSize() > 0 && first.GetSize() == second.GetSize() && math.Abs(a.centerY()-b.centerY()) > off*size &&
 		max(a.height(), b.height()) < alike*min(a.height(), b.height())
 }
 
