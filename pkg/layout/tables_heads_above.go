@@ -25,8 +25,11 @@ func attachHeads(blocks []*inkstreamv1.Block, em float64) []*inkstreamv1.Block {
 		if b.GetTable() == nil || len(b.GetLines()) == 0 || b.GetLines()[0].GetAngle() != 0 {
 			continue
 		}
-		if h, ok := newHeadAbove(b, em); ok {
+		switch h, ok := newHeadAbove(b, em); {
+		case ok:
 			h.attach(blocks[max(0, i-mostHeadBlocks):i])
+		case len(h.columns) > 0:
+			h.attachRaisedHead(blocks[:i])
 		}
 	}
 	return slices.DeleteFunc(blocks, func(b *inkstreamv1.Block) bool { return len(b.GetLines()) == 0 && b.GetType() != Figure })

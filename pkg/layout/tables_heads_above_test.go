@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -136,5 +137,51 @@ func TestLabelsBesideFigures(t *testing.T) {
 	ArrangePage(page)
 	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetColumns() != 5 {
 		t.Errorf("got %v, want one table of five columns", tables)
+	}
+}
+
+// TestRaisedHeads gives a table the head that stands over several of its columns, half a line above the heads beside it,
+// and none that stands over others, or over all.
+func TestRaisedHeads(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		head *inkstreamv1.Line
+		want string // the first row
+	}{
+		{"over the columns without a head", at(228, 100, 10, "Payments"), "Country|Payments (3)"},
+		{"over one of them", at(280, 100, 10, "Payments"), "Country"},
+		{"a line above", at(228, 92, 10, "Payments"), "Country"},
+	} {
+		table := figuresBelow(124)
+		for _, c := range table.GetTable().GetCells() {
+			c.Row += 2
+		}
+		var heads []*inkstreamv1.Cell
+		for i, head := range []struct {
+			text string
+			x, y float32
+		}{{"Country", 65, 106}, {"Made", 180, 112}, {"Left", 240, 112}, {"Sum", 305, 112}} {
+			line := at(float64(head.x), float64(head.y), 10, head.text)
+			table.Lines = append(table.Lines, newLine(line.GetWords(), 0))
+			heads = append(heads, &inkstreamv1.Cell{Row: int32(min(i, 1)), Column: int32(i), RowSpan: 1, ColumnSpan: 1,
+				Bbox: boundingBox(line.GetWords()).toBox(), Text: head.text})
+		}
+		table.Table.Rows, table.Table.HeaderRows, table.Table.Cells = 5, 1, append(heads, table.GetTable().GetCells()...)
+		table.Bbox = newBlock(table.GetLines()).GetBbox()
+		above := textBlock(tt.head)
+		blocks := attachHeads([]*inkstreamv1.Block{above, table}, 10)
+		var first []string
+		for _, c := range table.GetTable().GetCells() {
+			if text := c.GetText(); c.GetRow() == 0 {
+				if c.GetColumnSpan() > 1 {
+					text += fmt.Sprintf(" (%d)", c.GetColumnSpan())
+				}
+				first = append(first, text)
+			}
+		}
+		if got := strings.Join(first, "|"); got != tt.want || (len(blocks) == 1) != strings.Contains(tt.want, "|") {
+			t.Errorf("%s: got %s in %d blocks, want %s", tt.name, got, len(blocks), tt.want)
+		}
 	}
 }
