@@ -105,14 +105,16 @@ func TestChildOfOneTenant(t *testing.T) {
 // A call that takes long yields to everything else, and its child serves nothing more when it is released; others stay.
 func TestLongCallYields(t *testing.T) {
 	t.Parallel()
-	pool := newPool(t, sandbox.Config{YieldAfter: 100 * time.Millisecond})
+	pool := newPool(t, sandbox.Config{YieldAfter: long})
 	child := leaseChild(t, pool)
 	first := callChild(t, child, "pid")
 	child.Release()
-	child = leaseChild(t, pool)
-	if again := callChild(t, child, "pid"); again != first {
+	if again := callChild(t, leaseChild(t, pool), "pid"); again != first {
 		t.Errorf("a child whose calls were short was replaced")
 	}
+	pool = newPool(t, sandbox.Config{YieldAfter: 100 * time.Millisecond})
+	child = leaseChild(t, pool)
+	first = callChild(t, child, "pid")
 	own, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {
 		t.Fatal(err)
