@@ -8,14 +8,14 @@ import (
 )
 
 // attachRaisedHead gives the table the line before it as a head of its first row, over the columns that have none there
-// but in the next row: heads of one line beside it stand in the middle of both rows, so that it is half a line above
-// them.
+// but in the next row: their neighbours' heads of one line stand in the middle of both rows, half a line below this one.
 func (h headAbove) attachRaisedHead(before []*inkstreamv1.Block) {
 	if len(before) == 0 {
 		return
 	}
 	b := before[len(before)-1]
-	if b.GetTable() != nil || b.GetType() == Figure || len(b.GetLines()) != 1 || b.GetLines()[0].GetAngle() != 0 || !isValidBox(b.GetBbox()) {
+	if b.GetTable() != nil || b.GetType() == Figure || len(b.GetLines()) != 1 || b.GetLines()[0].GetAngle() != 0 ||
+		!isValidBox(b.GetBbox()) {
 		return
 	}
 	p := rectFromBox(b.GetBbox())
