@@ -141,7 +141,7 @@ func TestLabelsBesideFigures(t *testing.T) {
 }
 
 // TestRaisedHeads gives a table the head that stands over several of its columns, half a line above the heads beside it,
-// and none that stands over others, or over all.
+// and none that stands over one of them, or a whole line above.
 func TestRaisedHeads(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -1,9 +1,8 @@
 package host
 
 import (
-	"strings"
-
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/syntax"
 )
 
 // nameLigatures puts the letters of ligatures in place of their codes, by what the document says of its fonts: letters
@@ -14,8 +13,7 @@ func nameLigatures(text *pdfium.Text, byFont map[string]map[rune]string) {
 		c := text.Chars[i]
 		letters := ""
 		if isControlCode(&c) && c.Run >= 0 && text.Runs[c.Run].Font >= 0 {
-			name := text.Fonts[text.Runs[c.Run].Font].Name
-			letters = byFont[name[strings.Index(name, "+")+1:]][c.Rune]
+			letters = byFont[syntax.WithoutSubsetTag(text.Fonts[text.Runs[c.Run].Font].Name)][c.Rune]
 		}
 		if letters == "" {
 			out = append(out, c)
@@ -28,5 +26,9 @@ func nameLigatures(text *pdfium.Text, byFont map[string]map[rune]string) {
 	text.Chars = out
 }
 
-// isControlCode reports whether PDFium gives the code of a glyph, for it does not know what that stands for.
-func isControlCode(c *pdfium.Char) bool { return !c.Generated && c.Rune < ' ' }
+// isControlCode reports whether PDFium gives the code of a glyph, for it does not know what that stands for. What it puts
+// in place of a hyphen at the end of a line, which most pages have, is none.
+func isControlCode(c *pdfium.Char) bool {
+	const hyphenMark = 0x02
+	return !c.Generated && c.Rune < ' ' && c.Rune != hyphenMark
+}

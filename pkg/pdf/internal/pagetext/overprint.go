@@ -41,8 +41,8 @@ const (
 // isPrinted reports whether the same word stands in the same place already, whatever was printed in between: a line
 // may be printed again after the whole of it. A word that does not is one of the page's from now on.
 func (p *printedWords) isPrinted(text string, at box, size float64) bool {
-	if at.isEmpty() {
-		return false
+	if !(at.x1 > at.x0 && at.y1 > at.y0) {
+		return false // words without a place have none in common
 	}
 	near := min(printedOffset*size, printedCell/2)
 	for x := cellOf(at.x0 - near); x <= cellOf(at.x0+near); x++ {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"inkstream.dev/pkg/pdf/internal/pdfium"
+	"inkstream.dev/pkg/pdf/internal/syntax"
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
@@ -449,19 +450,9 @@ func (b *builder) fontIndex(i int) int32 {
 // 1,000 fonts.
 const maxFontName = 127
 
-// baseFontName removes the tag of a subset font: six capitals and a plus.
+// baseFontName is a font's name without the tag of a subset.
 func baseFontName(name string) string {
-	name = strings.ToValidUTF8(name[:min(len(name), maxFontName)], "")
-	const tag = 6
-	if len(name) <= tag || name[tag] != '+' {
-		return name
-	}
-	for _, c := range name[:tag] {
-		if c < 'A' || c > 'Z' {
-			return name
-		}
-	}
-	return name[tag+1:]
+	return syntax.WithoutSubsetTag(strings.ToValidUTF8(name[:min(len(name), maxFontName)], ""))
 }
 
 func hexColor(rgb uint32) string {

@@ -249,3 +249,16 @@ func TestTeXFonts(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsWithoutPlace keeps words of glyphs that have no outlines and whose font says nothing of their place, alike or not.
+func TestWordsWithoutPlace(t *testing.T) {
+	t.Parallel()
+	text := new(textSetter).addRun(50, 700, "the pear the pear").text
+	for i := range text.Chars {
+		text.Chars[i].Box = pdfium.Rect{Left: math.NaN(), Right: math.NaN(), Bottom: math.NaN(), Top: math.NaN()}
+	}
+	text.Runs[0].Loose = text.Chars[0].Box
+	if got, want := formatText(BuildText(text, upright)), "the pear the pear"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -17,8 +17,11 @@ var texLigatures = [...]string{"ff", "fi", "fl", "ffi", "ffl"}
 
 // texSigns are the signs of both encodings that ASCII has otherwise, or not at all.
 var texSigns = map[rune]map[rune]string{
-	firstLigatureOT1: {0x10: "ı", 0x19: "ß", 0x1A: "æ", 0x1B: "œ", 0x1C: "ø", '"': "”", '<': "¡", '>': "¿", '\\': "“", '{': "–", '|': "—"},
-	firstLigatureT1:  {0x10: "“", 0x11: "”", 0x12: "„", 0x13: "«", 0x14: "»", 0x15: "–", 0x16: "—", 0x19: "ı"},
+	firstLigatureOT1: {
+		0x10: "ı", 0x19: "ß", 0x1A: "æ", 0x1B: "œ", 0x1C: "ø", 0x1D: "Æ", 0x1E: "Œ", 0x1F: "Ø",
+		'"': "”", '<': "¡", '>': "¿", '\\': "“", '{': "–", '|': "—",
+	},
+	firstLigatureT1: {0x10: "“", 0x11: "”", 0x12: "„", 0x13: "«", 0x14: "»", 0x15: "–", 0x16: "—", 0x19: "ı"},
 }
 
 // texEvidence is what the words around the codes of ligatures say of a font's encoding.

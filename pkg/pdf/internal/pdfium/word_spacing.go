@@ -32,7 +32,7 @@ type spacedPair struct {
 // noteSpacedPair looks at the glyph that is to come next, and the one before it.
 func (r *textReader) noteSpacedPair(c *Char, index uint64) {
 	n := len(r.out.Chars)
-	if n == 0 || r.out.Chars[n-1].isBlank() || c.isBlank() {
+	if n == 0 || len(r.spaced) == maxSpacedPairs || r.out.Chars[n-1].isBlank() || c.isBlank() {
 		return
 	}
 	before, run := &r.out.Chars[n-1], &r.out.Runs[r.run]
@@ -53,7 +53,7 @@ func (c *Char) isBlank() bool { return c.Generated || c.Rune == ' ' }
 // addSpacedBlanks makes up the blanks that PDFium does not see.
 func (r *textReader) addSpacedBlanks() {
 	kept, from := []Char(nil), 0
-	for _, p := range r.spaced[:min(len(r.spaced), maxSpacedPairs)] {
+	for _, p := range r.spaced {
 		if !r.isWordSpace(p) {
 			continue
 		}

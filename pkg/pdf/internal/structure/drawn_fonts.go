@@ -1,6 +1,10 @@
 package structure
 
-import "math"
+import (
+	"math"
+
+	"inkstream.dev/pkg/pdf/internal/syntax"
+)
 
 // DrawnFont is a font whose glyphs are drawings of their own (Type 3), as its descriptor tells it. PDFium does not
 // look there.
@@ -15,9 +19,8 @@ type DrawnFont struct {
 // HasStyleOf reports whether text looks alike in both fonts: large documents have several of one name, each with other
 // glyphs.
 func (f DrawnFont) HasStyleOf(o DrawnFont) bool {
-	const tag = len("AAAAAA+")
 	return f.Weight == o.Weight && f.Italic == o.Italic && f.Fixed == o.Fixed &&
-		f.Name[min(tag, len(f.Name)):] == o.Name[min(tag, len(o.Name)):]
+		syntax.WithoutSubsetTag(f.Name) == syntax.WithoutSubsetTag(o.Name)
 }
 
 // maxPageFonts bounds the fonts of a page, and maxFontGlyphs the glyphs of one: their codes are bytes.

@@ -3,6 +3,8 @@ package structure
 import (
 	"strings"
 	"unicode/utf8"
+
+	"inkstream.dev/pkg/pdf/internal/syntax"
 )
 
 // Ligatures returns what codes stand for in the fonts of page index, from 0, by the fonts' names without the tag of a
@@ -17,7 +19,7 @@ func (p *PageLookup) Ligatures(index int) map[string]map[rune]string {
 	defer end()
 	out := map[string]map[rune]string{}
 	for _, font := range p.pageFonts(page) {
-		name := withoutSubsetTag(p.entryOf(font, "BaseFont").decodedName())
+		name := syntax.WithoutSubsetTag(p.entryOf(font, "BaseFont").decodedName())
 		for code, letters := range p.readLigatures(font) {
 			if out[name] == nil {
 				out[name] = map[rune]string{}
@@ -64,13 +66,4 @@ func ligatureOf(name string) string {
 		}
 	}
 	return strings.Join(parts, "")
-}
-
-// withoutSubsetTag removes the tag of a subset font: six capitals and a plus.
-func withoutSubsetTag(name string) string {
-	const tag = len("AAAAAA+")
-	if len(name) > tag && name[tag-1] == '+' {
-		return name[tag:]
-	}
-	return name
 }

@@ -1,10 +1,6 @@
 package tesseract
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "slices"
 
 const (
 	// minDashes is how many dashes make a rule at least. Rows of hyphens in a text are shorter.
@@ -57,7 +53,7 @@ func findDashedRules(areas []box, height float64) [][]box {
 				dashes = append(dashes, b)
 			}
 		}
-		for _, rule := range chainDashes(dashes) {
+		for _, rule := range chainMarks(dashes, dashGap) {
 			if len(rule) < minDashes || !isEvenRow(rule) || !areAlike(rule) {
 				continue
 			}
@@ -75,34 +71,10 @@ func findDashedRules(areas []box, height float64) [][]box {
 // transposed returns the box on the image whose rows are its columns.
 func (b box) transposed() box { return box{b[1], b[0], b[3], b[2]} }
 
-// chainDashes returns the rows of dashes of which each begins close behind the one before, at its height.
-func chainDashes(dashes []box) [][]box {
-	slices.SortFunc(dashes, func(a, b box) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	const level = 2 // half pixels by which neighbours may lie higher or lower
-	var rows [][]box
-	open := map[int]int{} // row by twice the height at which its last dash stands
-	for _, dash := range dashes {
-		best, nearest, y := -1, math.MaxInt, dash[1]+dash[3]
-		for at := y - level; at <= y+level; at++ {
-			i, found := open[at]
-			if !found {
-				continue
-			}
-			last := rows[i][len(rows[i])-1]
-			gap := dash[0] - last[2]
-			isClose := gap > 0 && gap <= widestDashGap*max(dash[2]-dash[0], last[2]-last[0])
-			if isClose && gap < nearest {
-				best, nearest = i, gap
-			}
-		}
-		if best < 0 {
-			best = len(rows)
-			rows = append(rows, nil)
-		}
-		rows[best] = append(rows[best], dash)
-		open[y] = best
-	}
-	return rows
+// dashGap returns the room between two dashes, and whether dashes of one rule may be so far apart.
+func dashGap(last, dash box) (int, bool) {
+	gap := dash[0] - last[2]
+	return gap, gap <= widestDashGap*max(dash[2]-dash[0], last[2]-last[0])
 }
 
 // areAlike reports whether nearly all dashes are as long as one another; those in the corners of a frame are not.

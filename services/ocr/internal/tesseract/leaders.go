@@ -163,7 +163,6 @@ func (b box) countCentres(areas []box) int {
 
 // findDotRows returns the rows of dots that stand at even distances from one another.
 func findDotRows(areas []box, dpi float32) [][]box {
-	const level = 2 // half pixels by which neighbours may lie higher or lower
 	largest, farthest := max(3, int(largestDotInches*dpi)), int(farthestDotsInches*dpi)
 	var dots []box
 	for _, b := range areas {
@@ -171,29 +170,36 @@ func findDotRows(areas []box, dpi float32) [][]box {
 			dots = append(dots, b)
 		}
 	}
-	slices.SortFunc(dots, func(a, b box) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	rows := chainMarks(dots, func(last, dot box) (int, bool) { return dot[0] - last[0], dot[0]-last[0] <= farthest })
+	return slices.DeleteFunc(rows, func(row []box) bool { return !isEvenRow(row) })
+}
+
+// chainMarks returns the rows of marks of which each is the nearest behind the one before, at its height: gap returns how
+// far it is behind, and whether that is near enough. The marks are sorted on the way.
+func chainMarks(marks []box, gap func(last, next box) (int, bool)) [][]box {
+	slices.SortFunc(marks, func(a, b box) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	const level = 2 // half pixels by which neighbours may lie higher or lower
 	var rows [][]box
-	open := map[int]int{} // row by twice the height at which its last dot stands
-	for _, dot := range dots {
-		best, nearest, y := -1, math.MaxInt, dot[1]+dot[3]
+	open := map[int]int{} // row by twice the height at which its last mark stands
+	for _, mark := range marks {
+		best, nearest, y := -1, math.MaxInt, mark[1]+mark[3]
 		for at := y - level; at <= y+level; at++ {
 			i, found := open[at]
 			if !found {
 				continue
 			}
-			last := rows[i][len(rows[i])-1]
-			if gap := dot[0] - last[0]; gap > 0 && gap < nearest && gap <= farthest {
-				best, nearest = i, gap
+			if far, near := gap(rows[i][len(rows[i])-1], mark); near && far > 0 && far < nearest {
+				best, nearest = i, far
 			}
 		}
 		if best < 0 {
 			best = len(rows)
 			rows = append(rows, nil)
 		}
-		rows[best] = append(rows[best], dot)
+		rows[best] = append(rows[best], mark)
 		open[y] = best
 	}
-	return slices.DeleteFunc(rows, func(row []box) bool { return !isEvenRow(row) })
+	return rows
 }
 
 // isEvenRow reports whether dots are enough for a leader, and stand at even distances from one another.
