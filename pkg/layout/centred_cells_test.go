@@ -222,3 +222,14 @@ func TestHeadBeforeFigures(t *testing.T) {
 		t.Errorf("got %v, want a table of 5 columns", tables)
 	}
 }
+
+// TestFractionInLine tells the words of a line beside a fraction from the cells of a row.
+func TestFractionInLine(t *testing.T) {
+	t.Parallel()
+	for room, want := range map[float64]bool{3: false, 12: true} {
+		columns := []rect{{50, 106, 120, 116}, {120 + room, 100, 150 + room, 122}, {150 + 2*room, 106, 220, 116}}
+		if got := (centredRows{most: 10}).standApart(columns); got != want {
+			t.Errorf("%v points of room: got %v", room, got)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 			out = append(out, lines[i:end]...)
 		case end-i <= most && c.areCentred(columns):
 			out, joined = append(out, joinLines(lines[i:end])), joined+1
-			if len(columns) >= certain {
+			if len(columns) >= certain && c.standApart(columns) {
 				joined = max(joined, fewest)
 			}
 		default:
@@ -53,6 +53,18 @@ func joinCentredRows(lines []tableLine, rows []row) ([]tableLine, []row) {
 		rows[i] = out[i].row
 	}
 	return out, rows
+}
+
+// standApart reports whether columns have the room of cells between them: the words of a line have less, and a fraction among
+// them is two lines level with it at their middle.
+func (c centredRows) standApart(columns []rect) bool {
+	const room = 0.7 // of a line's height
+	for i := 1; i < len(columns); i++ {
+		if columns[i].x0-columns[i-1].x1 < room*c.most {
+			return false
+		}
+	}
+	return true
 }
 
 // isStaggered reports whether line k stands beside the line above it, lower by a part of its height.
