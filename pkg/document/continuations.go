@@ -15,7 +15,7 @@ func (p *Plan) linkContinuations(pages []*Evidence) {
 		page  int
 	}
 	var open *position // the last block of running text
-	floats, notes, habits := 0, 0, observeParagraphs(pages)
+	floats, notes, habits := 0, 0, p.observeParagraphs(pages)
 	for _, e := range pages {
 		plan := p.pages[e.Number]
 		for j := range e.Blocks {
@@ -72,14 +72,17 @@ type paragraphHabits struct {
 
 // observeParagraphs looks at how the paragraphs of a document begin and end, those of several lines that stand one
 // below the other: at the foot and the head of a column they may be parts of one.
-func observeParagraphs(pages []*Evidence) paragraphHabits {
+func (p *Plan) observeParagraphs(pages []*Evidence) paragraphHabits {
 	const fewest = 6
 	all, sentences, indented := 0, 0, 0
-	isParagraph := func(b *BlockEvidence) bool { return blockTypes[b.Type] == layout.Paragraph && b.Lines > 1 }
 	for _, e := range pages {
+		plan := p.pages[e.Number]
+		isParagraph := func(j int) bool {
+			return blockTypes[e.Blocks[j].Type] == layout.Paragraph && plan.blocks[j].kind == 0 && e.Blocks[j].Lines > 1
+		}
 		for j := 1; j < len(e.Blocks); j++ {
 			above, b := &e.Blocks[j-1], &e.Blocks[j]
-			if !isParagraph(above) || !isParagraph(b) || above.Box[1] > b.Box[1] {
+			if !isParagraph(j-1) || !isParagraph(j) || b.Box[1] < (above.Box[1]+above.Box[3])/2 {
 				continue
 			}
 			all++
@@ -115,12 +118,16 @@ func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
 func isInColumnOf(a, b *BlockEvidence) bool { return a.Box[0] < b.Box[2] && b.Box[0] < a.Box[2] }
 
 // areHeads reports whether two blocks of text stand side by side at the heads of columns, which begin at one height
-// and are as wide as each other. Columns of entries, which end with numbers, and those that go on at the left have
-// them too.
+// and are as wide as each other, but for the last line of a paragraph that fills a column. Columns of entries, which
+// end with numbers, and those that go on at the left have them too.
 func areHeads(a, b *BlockEvidence) bool {
-	const slack, share = 1, 0.05 // points, of the width
+	const slack, share, several = 1, 0.05, 3 // points, of the width, lines
+	if !a.isLeftOf(b) || absFloat(a.Box[1]-b.Box[1]) > slack || a.Flags&(FlagNumber|FlagUnspaced) != 0 {
+		return false
+	}
 	width, other := a.Box[2]-a.Box[0], b.Box[2]-b.Box[0]
-	return a.isLeftOf(b) && absFloat(a.Box[1]-b.Box[1]) < slack && absFloat(width-other) < share*width && a.Flags&(FlagNumber|FlagUnspaced) == 0
+	isRest := a.Lines >= several && b.Lines == 1 && b.Flags&FlagLower != 0 && other < width
+	return isRest || absFloat(width-other) < share*width
 }
 
 // widensBelow reports whether a block stands right below another and shares an edge with it, but is wider: text that

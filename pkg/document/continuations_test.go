@@ -81,6 +81,48 @@ func TestParagraphsGoOnBeside(t *testing.T) {
 	}
 }
 
+// TestLastLineGoesOnBeside joins a paragraph that fills a column with its last line at the head of the next. A name and
+// what is said of it beside are entries.
+func TestLastLineGoesOnBeside(t *testing.T) {
+	t.Parallel()
+	const full = "the harbour was closed for the whole of winter"
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		want  bool
+	}{
+		{"a paragraph", []string{"The mole of the north and all of the stone in", full, full}, true},
+		{"an entry", []string{"Harbour of the north"}, false},
+	} {
+		p := page(1, text(layout.Paragraph, 72, 72, 10, 1, tt.lines...), text(layout.Paragraph, 330, 72, 10, 1, "sea and sand."))
+		planned(t, nil, p)
+		if got := p.GetBlocks()[0].GetContinued(); got != tt.want {
+			t.Errorf("%s: goes on: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestHeadsOfColumnsEndNoParagraph joins a paragraph with its rest, which begins with a name, where all paragraphs end as
+// sentences do, but for those at the heads of columns that go on beside them, and headings of two lines.
+func TestHeadsOfColumnsEndNoParagraph(t *testing.T) {
+	t.Parallel()
+	const full, last = "the harbour was closed for the whole of winter", "and nobody came to see what became of the sea."
+	blocks := []*inkstreamv1.Block{text(layout.Paragraph, 72, 72, 10, 1, "The mole of the north and all of the stone in", full, full)}
+	for i := range 7 {
+		y := 72 + 100*float32(i)
+		if i > 0 {
+			blocks = append(blocks, text(layout.Paragraph, 330, y-31, 14, 1, "The harbour of the", "north in winter"))
+		}
+		blocks = append(blocks, text(layout.Paragraph, 330, y, 10, 1, "Radley and the keys of the tower and of the pier", full, last),
+			text(layout.Paragraph, 330, y+38, 10, 1, full, full, last))
+	}
+	p := page(1, blocks...)
+	planned(t, nil, p)
+	if !p.GetBlocks()[0].GetContinued() {
+		t.Error("the paragraph does not go on beside")
+	}
+}
+
 // TestParagraphsGoOnWider joins the lines beside what text runs around with those below it, which are wider.
 func TestParagraphsGoOnWider(t *testing.T) {
 	t.Parallel()
