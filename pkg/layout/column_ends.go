@@ -28,8 +28,7 @@ func (m *bandMerger) findColumnsEnd(slabs []pageBand, first int, leading float64
 			limit = 2.5
 		}
 		if gap > max(limit*m.em, 1.3*leading) && (gap > maxColumnGap*m.em ||
-			!m.headColumns(slabs[first:end], slabs[end:], left) &&
-				(len(own) > 0 || !m.goesOnInColumn(slabs[first:end], slabs[end:], left))) {
+			!m.headColumns(slabs[first:end], slabs[end:], left) && !m.goesOnInColumn(slabs[first:end], slabs[end:], left)) {
 			break
 		}
 		if rows >= 3 && endsAtCommonGap(slabs[first:end], next, left, m.em) {
