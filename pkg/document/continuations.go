@@ -66,6 +66,7 @@ func (e *Evidence) isHeadAmidSentence(open *BlockEvidence, j int) bool {
 
 // paragraphHabits is what the paragraphs of a document have in common.
 type paragraphHabits struct {
+	few       bool // too few were seen to say
 	sentences bool // they end as sentences do
 	indented  bool // their first lines are indented
 }
@@ -94,7 +95,7 @@ func (p *Plan) observeParagraphs(pages []*Evidence) paragraphHabits {
 			}
 		}
 	}
-	return paragraphHabits{sentences: all >= fewest && 4*sentences >= 3*all, indented: all >= fewest && 5*indented >= 4*all}
+	return paragraphHabits{few: all < fewest, sentences: 4*sentences >= 3*all, indented: 5*indented >= 4*all}
 }
 
 // goesOn reports whether a paragraph goes on in another at the head of the next column or page, though that begins
@@ -108,9 +109,9 @@ func (h paragraphHabits) goesOn(a, b *BlockEvidence, afterFloats bool) bool {
 		return false
 	}
 	if a.Flags&FlagSentence == 0 {
-		return h.sentences
+		return h.sentences && (runsOn || !h.few)
 	}
-	return h.indented && !afterFloats && b.Flags&FlagSign == 0
+	return h.indented && !h.few && !afterFloats && b.Flags&FlagSign == 0
 }
 
 // isInColumnOf reports whether two blocks of a page have a part of the page's width in common, as the parts of a
@@ -121,12 +122,12 @@ func isInColumnOf(a, b *BlockEvidence) bool { return a.Box[0] < b.Box[2] && b.Bo
 // and are as wide as each other, but for the last line of a paragraph that fills a column. Columns of entries, which
 // end with numbers, and those that go on at the left have them too.
 func areHeads(a, b *BlockEvidence) bool {
-	const slack, share, several = 1, 0.05, 3 // points, of the width, lines
+	const slack, share, several, wordy = 1, 0.05, 3, 3 // points, of the width, lines, words of a line
 	if !a.isLeftOf(b) || absFloat(a.Box[1]-b.Box[1]) > slack || a.Flags&(FlagNumber|FlagUnspaced) != 0 {
 		return false
 	}
 	width, other := a.Box[2]-a.Box[0], b.Box[2]-b.Box[0]
-	isRest := a.Lines >= several && b.Lines == 1 && b.Flags&FlagLower != 0 && other < width
+	isRest := a.Lines >= several && a.Words >= wordy*a.Lines && b.Lines == 1 && b.Flags&FlagLower != 0 && other < width
 	return isRest || absFloat(width-other) < share*width
 }
 

@@ -55,15 +55,17 @@ func TestRaggedParagraphsGoOn(t *testing.T) {
 	t.Parallel()
 	const full, last = "the harbour was closed for the whole of winter", "and nobody came to see what became of the sea."
 	for end, want := range map[string]bool{"until then, and of": true, "of all harbours 12": false} {
-		var blocks []*inkstreamv1.Block
-		for i := range 7 {
-			blocks = append(blocks, text(layout.Paragraph, 72, 72+40*float32(i), 10, 1, full, full, last))
-		}
-		blocks = append(blocks, text(layout.Paragraph, 72, 360, 10, 1, full, full, end), text(layout.Paragraph, 330, 72, 10, 1, "the keys of it."))
-		p := page(1, blocks...)
-		planned(t, nil, p)
-		if got := p.GetBlocks()[7].GetContinued(); got != want {
-			t.Errorf("%q: goes on: %t, want %t", end, got, want)
+		for _, others := range []int{7, 1} {
+			var blocks []*inkstreamv1.Block
+			for i := range others {
+				blocks = append(blocks, text(layout.Paragraph, 72, 72+40*float32(i), 10, 1, full, full, last))
+			}
+			blocks = append(blocks, text(layout.Paragraph, 72, 360, 10, 1, full, full, end), text(layout.Paragraph, 330, 72, 10, 1, "the keys of it."))
+			p := page(1, blocks...)
+			planned(t, nil, p)
+			if got := p.GetBlocks()[others].GetContinued(); got != want {
+				t.Errorf("%q below %d others: goes on: %t, want %t", end, others, got, want)
+			}
 		}
 	}
 }

@@ -31,6 +31,16 @@ func TestColumnGoesOnBelowHeading(t *testing.T) {
 	followEachOther(t, short, "right07", "Signed", "The keeper")
 }
 
+// TestColumnGoesOnBelowFormula reads a column to its end before the next, past a formula and its number at the edge, which
+// stand below the end of the column on the right.
+func TestColumnGoesOnBelowFormula(t *testing.T) {
+	t.Parallel()
+	formula := []*inkstreamv1.Line{at(120, 200, 10, "c = q + b"), at(228, 200, 10, "(1)")}
+	page := pageOf(columnLines(72, 72, "left", 8), formula, columnLines(72, 236, "rest", 6), columnLines(312, 72, "right", 8))
+	ArrangePage(page)
+	followEachOther(t, page, "left07", "(1)", "rest05", "right00")
+}
+
 // TestColumnsBelowRunningHead reads columns apart from the running head above them, whose middle leaves free what the first
 // heading does: more room stands below it than between lines.
 func TestColumnsBelowRunningHead(t *testing.T) {

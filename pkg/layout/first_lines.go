@@ -82,13 +82,24 @@ func isIndentedBelowSentence(p *textColumn, start, i int) bool {
 		return false
 	}
 	isCentred := func(s lineShape) bool { return math.Abs(s.x0-p.left-(p.right-s.x1)) < edge*p.em }
-	if isCentred(cur) && isCentred(p.shapes[i+1]) {
+	if isCentred(cur) && isCentred(p.shapes[i+1]) && !p.sharesIndent(i) {
 		return false
 	}
 	if start == i-1 {
 		return math.Abs(prev.x0-cur.x0) < maxEdgeIndent*p.em
 	}
 	return prev.x0-p.left < edge*p.em
+}
+
+// sharesIndent reports whether another line of the column begins where line i does, as lines in the middle hardly do.
+func (p *textColumn) sharesIndent(i int) bool {
+	n := 0
+	for _, s := range p.shapes {
+		if math.Abs(s.x0-p.shapes[i].x0) < maxEdgeIndent*p.em {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // isAtRightEdge reports whether line i begins in the middle of the column or farther, and ends at its right edge, as a
