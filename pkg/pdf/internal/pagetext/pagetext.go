@@ -170,7 +170,7 @@ type builder struct {
 
 	composed map[int]rune // letters with the accents drawn over them, by their places; 0 for the accent itself
 
-	hyphen bool // the last character was a hyphen that PDFium took for the end of a line
+	hyphen bool // the last character was a hyphen that may end a line: PDFium took it for one, or the file has a soft one
 
 	last    rune // the last character, where it stood, and in which run
 	lastAt  box
@@ -233,16 +233,16 @@ func (b *builder) addChar(i int) {
 	case isInvisible(c.Rune):
 		return
 	}
-	r := c.Rune
-	if r == hyphenMark || r == hyphenMarkOld {
-		r = '-'
-		b.hyphen = true
-	}
 	run := b.runOf(c)
 	if run == nil {
 		return
 	}
-	at := b.displayBox(c.Box)
+	r, at := c.Rune, b.displayBox(c.Box)
+	hyphen := r == hyphenMark || r == hyphenMarkOld || r == softHyphen && isDash(at, run)
+	if hyphen {
+		r = '-'
+		b.hyphen = true
+	}
 	seen := b.isSeen(at, run)
 	if seen {
 		b.countChar(r, c, run)
@@ -265,9 +265,7 @@ func (b *builder) addChar(i int) {
 	}
 	b.breakLineBefore(at, run, c.Run)
 	b.addToWord(r, at, run, c.Run, seen)
-	if c.Rune == hyphenMark || c.Rune == hyphenMarkOld {
-		b.hyphen = true
-	}
+	b.hyphen = hyphen
 }
 
 // isSeen reports whether a character is on the page: its middle along the line is, and a fifth of the line's height.
@@ -284,6 +282,14 @@ func (b *builder) isSeen(at box, run *runInfo) bool {
 	lo, hi := at.acrossExtent(run.angle)
 	top, bottom := b.page.acrossExtent(run.angle)
 	return (start+end)/2 >= first && (start+end)/2 <= last && 5*(min(hi, bottom)-max(lo, top)) >= hi-lo
+}
+
+// isDash reports whether the ink of a character lies within half of its size, as that of a hyphen does. A soft hyphen
+// that is not drawn has no outlines, and the box of a line. One that is drawn is a hyphen wherever it stands: many fonts
+// have one glyph for both.
+func isDash(at box, run *runInfo) bool {
+	lo, hi := at.acrossExtent(run.angle)
+	return hi > lo && hi-lo < run.size/2
 }
 
 // isInvisible tells characters that carry no text of their own. The joiners stay: Persian and the Indic scripts spell

@@ -38,6 +38,14 @@ func (s *textSetter) addRun(x, y float64, chars string, change ...func(*pdfium.R
 	return s
 }
 
+// addDash adds a character whose ink is that of a hyphen.
+func (s *textSetter) addDash(x, y float64, r rune) *textSetter {
+	s.addRun(x, y, string(r))
+	box := &s.text.Chars[len(s.text.Chars)-1].Box
+	box.Bottom, box.Top = y+2, y+3
+	return s
+}
+
 // addGenerated adds a character that PDFium made up.
 func (s *textSetter) addGenerated(r rune) *textSetter {
 	s.text.Chars = append(s.text.Chars, pdfium.Char{Rune: r, Generated: true, Run: int32(len(s.text.Runs) - 1)})
@@ -89,6 +97,8 @@ func TestBuildText(t *testing.T) {
 		{"hyphen within a line", new(textSetter).addRun(50, 700, "exam\x02ple"), "exam-ple"},
 		{"soft hyphens", new(textSetter).addRun(50, 700, "ex\u00adam\u00ad").addGenerated('\n').addRun(50, 688, "ple"),
 			"exam-/ple"},
+		{"soft hyphens that are drawn", new(textSetter).addRun(50, 700, "co").addDash(62, 700, softHyphen).
+			addRun(68, 700, "work").addDash(92, 700, softHyphen).addRun(50, 688, "er"), "co-work-/er"},
 		{"zero-width characters", new(textSetter).addRun(50, 700, "\ufeffo\u200bn\u2060e"), "one"},
 		{"joiners stay", new(textSetter).addRun(50, 700, "a\u200cb"), "a\u200cb"},
 		{"control characters go", new(textSetter).addRun(50, 700, "o\x01n\u0086e\ufffd"), "one"},
