@@ -169,9 +169,8 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 		lone := r.isLoneGlyph()
 		r.object = object
 		r.startRun(i, object)
-		if r.blank >= 0 && lone {
-			before, after := &r.out.Runs[r.run-1], &r.out.Runs[r.run]
-			r.out.Chars[r.blank].Tight = before.isLevelWith(after) && r.isTightBlank(at.glyphBox())
+		if r.blank > 0 && r.run > 0 && r.out.Runs[r.run-1].isLevelWith(&r.out.Runs[r.run]) {
+			r.out.Chars[r.blank].Tight = lone && r.isTightBlank(at.glyphBox()) || r.isLetterSpace(c.Rune, at.glyphBox())
 		}
 	} else if r.blank >= 0 {
 		r.out.Chars[r.blank].Tight = r.isTightBlank(at.glyphBox())

@@ -72,7 +72,8 @@ func (r *textReader) isWordSpace(p spacedPair) bool {
 	if r.out.Chars[p.at-1].Run == r.out.Chars[p.at].Run {
 		space = minWordSpace
 	}
-	if gap, ok := r.advanceGap(p.index); !ok || gap < space*size {
+	room, ok := r.advanceGap(p.index)
+	if !ok || room < (space-maxAdvanceApart)*size {
 		return false
 	}
 	var advance, ink []float64
@@ -95,7 +96,29 @@ func (r *textReader) isWordSpace(p spacedPair) bool {
 	slices.Sort(advance)
 	slices.Sort(ink)
 	middle := (len(ink) - 1) / 2
-	return len(ink) > 0 && advance[middle] <= maxAdvanceApart*size && ink[middle] <= maxInkApart*size
+	if len(ink) == 0 || advance[middle] > maxAdvanceApart*size || ink[middle] > maxInkApart*size {
+		return false
+	}
+	if advance[middle] < 0 && advance[middle] >= -maxAdvanceApart*size { // letters set closer leave less room for blanks
+		room -= advance[middle]
+	}
+	return room >= space*size
+}
+
+// isLetterSpace reports whether the room between two text objects of a scan's text layer that PDFium took for a blank
+// is no more than that between the letters of the first: such layers stretch words to the width that they have in
+// print, and some write the last letter of each as an object of its own. next is that letter, and at its ink.
+func (r *textReader) isLetterSpace(next rune, at Rect) bool {
+	const spare = 0.03
+	last, apart, before := r.blank-1, 0.0, &r.out.Runs[r.run-1]
+	if !before.Invisible || !r.out.Runs[r.run].Invisible || !unicode.IsLetter(next) {
+		return false
+	}
+	size := before.Size
+	for i := last; i > 0 && i > last-spacedWindow && unicode.IsLetter(r.out.Chars[i-1].Rune) && r.out.Chars[i-1].Run == r.run-1; i-- {
+		apart = max(apart, r.out.Chars[i].Box.Left-r.out.Chars[i-1].Box.Right)
+	}
+	return apart > maxInkApart*size && at.Left-r.out.Chars[last].Box.Right <= apart+spare*size
 }
 
 // advanceGap returns the room between a character and the one before it, by their advance widths.
