@@ -45,6 +45,7 @@ func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]
 			break
 		}
 		tab.splitSpanningCells()
+		tab.splitItemCells()
 		tab.splitRuledRows()
 		tab.trimEmptyCells()
 		if !tab.isPlausible() || hasLineNumbers(tab.table) || tab.holdsRows() {

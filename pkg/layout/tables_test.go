@@ -108,6 +108,20 @@ func TestRuledTables(t *testing.T) {
 			"0: 0=both(2x1) 1=one\n1: 1=two",
 		},
 		{
+			"items of a form in a cell without lines, counted in boxes at their ends",
+			ruledPage(append(latticeOf([]float64{70, 370, 390, 450}, []float64{70, 118}), across(370, 450, 82, 106)...),
+				down(75, 71, 10, "1 Gross receipts", "2 Cost of goods, from the", "schedule below", "3 Subtract line 2"),
+				down(375, 71, 10, "1"), down(375, 95, 10, "2", "3")),
+			"0: 0=1 Gross receipts 1=1\n1: 0=2 Cost of goods, from the schedule below 1=2\n2: 0=3 Subtract line 2 1=3",
+		},
+		{
+			"lines of a cell beside rows that are counted",
+			ruledPage(append(latticeOf([]float64{70, 370, 390, 450}, []float64{70, 106}), across(370, 450, 82, 94)...),
+				down(75, 71, 10, "The parts of the", "machine in the", "order of their use"), down(375, 71, 10, "1", "2", "3"),
+				down(400, 71, 10, "Wheel", "Axle", "Brake")),
+			"0: 0=The parts of the machine in the order of their use(3x1) 1=1 2=Wheel\n1: 1=2 2=Axle\n2: 1=3 2=Brake",
+		},
+		{
 			"sides that are not drawn",
 			ruledPage(append(across(70, 370, 70, 85, 100), latticeOf([]float64{170, 270}, []float64{70, 100})...),
 				down(75, 73, 10, "a", "d"), down(175, 73, 10, "b", "e"), down(275, 73, 10, "c", "f")),
