@@ -110,14 +110,17 @@ func (r *textReader) isWordSpace(p spacedPair) bool {
 // print, and some write the last letter of each as an object of its own. next is that letter, and at its ink.
 func (r *textReader) isLetterSpace(next rune, at Rect) bool {
 	const spare = 0.03
-	last, apart, before := r.blank-1, 0.0, &r.out.Runs[r.run-1]
-	if !before.Invisible || !r.out.Runs[r.run].Invisible || !unicode.IsLetter(next) {
+	last, apart, before := r.blank-1, 0.0, r.run-1
+	if !r.out.Runs[before].Invisible || !r.out.Runs[r.run].Invisible || !unicode.IsLetter(next) {
 		return false
 	}
-	size := before.Size
-	for i := last; i > 0 && i > last-spacedWindow && unicode.IsLetter(r.out.Chars[i-1].Rune) && r.out.Chars[i-1].Run == r.run-1; i-- {
+	for i := last; i > max(0, last-spacedWindow); i-- {
+		if c := &r.out.Chars[i-1]; c.Run != before || !unicode.IsLetter(c.Rune) {
+			break
+		}
 		apart = max(apart, r.out.Chars[i].Box.Left-r.out.Chars[i-1].Box.Right)
 	}
+	size := r.out.Runs[before].Size
 	return apart > maxInkApart*size && at.Left-r.out.Chars[last].Box.Right <= apart+spare*size
 }
 
