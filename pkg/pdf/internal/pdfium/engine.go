@@ -4,7 +4,7 @@ package pdfium
 // our own (module/). pkg/tools/pdfium.sh makes the library, whose name has the hash of all that it is made of.
 
 /*
-#cgo LDFLAGS: ${SRCDIR}/../../../../.bin/libpdfium-e2a900019d66.a
+#cgo LDFLAGS: ${SRCDIR}/../../../../.bin/libpdfium-8a12a836ebe6.a
 #cgo LDFLAGS: -lm
 #cgo noescape engine_call
 #include <stdlib.h>

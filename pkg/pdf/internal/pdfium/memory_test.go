@@ -2,9 +2,13 @@ package pdfium
 
 import (
 	"bytes"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"inkstream.dev/pkg/pdftest"
 )
@@ -54,6 +58,36 @@ func TestUsedInstanceIsAsNew(t *testing.T) {
 			}
 		}
 		in.freeMemory(q)
+	}
+}
+
+// To give an instance back touches the pages that a document has written to, not all of the memory, which costs thousands of
+// page faults.
+func TestUsedInstanceIsGivenBackInFewPageFaults(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t, 256<<20)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	faults := func() int64 {
+		var usage unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err != nil {
+			t.Fatal(err)
+		}
+		return usage.Minflt
+	}
+	const most = 500
+	for document := range 4 { // what they write to is learnt from the first, the second and the fourth
+		d := openFile(t, in, pdftest.BornDigital(1))
+		d.Close()
+		before := faults()
+		in.Close()
+		if n := faults() - before; n > most {
+			t.Errorf("document %d: %d page faults, want at most %d of the %d pages", document+1, n, most,
+				in.MemoryBytes()/int64(os.Getpagesize()))
+		}
+		if again, err := in.runtime.NewInstance(); err != nil || again != in {
+			t.Fatalf("a used instance was not used again: %v", err)
+		}
 	}
 }
 

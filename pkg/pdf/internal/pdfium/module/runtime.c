@@ -394,6 +394,7 @@ struct kept {
 int engine_save(engine *e) {
   uint64_t all = HEAD_BYTES + e->module.w2c_memory.size, size = all;
   const uint8_t *bytes = (const uint8_t *)e, zeros[PAGE_BYTES] = {0};
+  madvise(e, all, MADV_POPULATE_READ);  // else each page of the zeros is a page fault
   while (memcmp(bytes + size - PAGE_BYTES, zeros, PAGE_BYTES) == 0) size -= PAGE_BYTES;
   int fd = memfd_create("pdfium", MFD_CLOEXEC);
   struct kept *kept = calloc(1, sizeof *kept + all / SYSTEM_PAGE);
@@ -436,19 +437,27 @@ void engine_free(engine *e) {
 }
 
 // learn_written counts the pages that are not as they were at first, and has those be copied, with the few between them,
-// that are so often.
+// that are so often. Pages that are not in memory are not looked at: hardly one of them was written to, and to fault all
+// of them in took as long as to read several pages of text.
 static void learn_written(struct kept *kept, const uint8_t *bytes) {
   const uint8_t zeros[SYSTEM_PAGE] = {0};
+  unsigned char *resident = malloc(kept->all / SYSTEM_PAGE);
+  if (resident == NULL || mincore((void *)bytes, kept->all, resident) != 0) {
+    free(resident);
+    return;  // without it, all pages are dropped
+  }
   uint64_t last = UINT64_MAX, copied = 0;  // the last page that is copied; how many are
   for (uint64_t n = 0; n < kept->all / SYSTEM_PAGE && copied < MOST_COPIED; n++) {
     const uint8_t *first = n * SYSTEM_PAGE < kept->size ? kept->copy + n * SYSTEM_PAGE : zeros;
-    if (kept->written[n] < OFTEN && memcmp(bytes + n * SYSTEM_PAGE, first, SYSTEM_PAGE) != 0) kept->written[n]++;
+    bool touched = resident[n] & 1;
+    if (kept->written[n] < OFTEN && touched && memcmp(bytes + n * SYSTEM_PAGE, first, SYSTEM_PAGE) != 0) kept->written[n]++;
     if (kept->written[n] < OFTEN) continue;
     uint64_t from = n - last <= GAP ? last + 1 : n;
     memset(kept->written + from, OFTEN, n + 1 - from);
     copied += n + 1 - from;
     last = n;
   }
+  free(resident);
 }
 
 // restore_pages copies the pages that documents write to and drops the others.
