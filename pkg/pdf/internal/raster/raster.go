@@ -102,9 +102,10 @@ func chooseDPI(s Source) float64 {
 	return own
 }
 
-// soleImage returns the image that covers the page, if there is one and no other object is painted.
+// soleImage returns the image that covers the page, if there is one and no other object is painted. One of so few
+// pixels that recognition takes no raster of its resolution is a background, not a scan.
 func soleImage(s Source) (pdfium.Image, bool) {
-	const covers = 0.9
+	const covers, coarsest = 0.9, 10.0 / 72 // pixels a point
 	o, p := s.Objects, s.Page
 	if len(o.Images) != 1 || o.Paths > 0 || o.Shadings > 0 || o.Cut {
 		return pdfium.Image{}, false
@@ -113,7 +114,7 @@ func soleImage(s Source) (pdfium.Image, bool) {
 	width := p.Unit * (math.Min(img.Bounds.Right, p.Box.Right) - math.Max(img.Bounds.Left, p.Box.Left))
 	height := p.Unit * (math.Min(img.Bounds.Top, p.Box.Top) - math.Max(img.Bounds.Bottom, p.Box.Bottom))
 	return img, isAxisAligned(img.Matrix) && img.Width > 0 && img.Height > 0 && width > 0 && height > 0 &&
-		width*height >= covers*p.Width*p.Height
+		width*height >= covers*p.Width*p.Height && float64(img.Width*img.Height) >= coarsest*coarsest*width*height
 }
 
 // isAxisAligned reports whether a matrix keeps edges along the axes.

@@ -3,6 +3,7 @@ package raster
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"inkstream.dev/pkg/pdf/internal/grey"
@@ -104,6 +105,27 @@ func TestRasterKeepsWithinItsBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCoarseImageIsNoScan draws a page with an image of 100 pixels, 5 an inch, at a resolution that can be recognised.
+func TestCoarseImageIsNoScan(t *testing.T) {
+	t.Parallel()
+	pixels := strings.Repeat("\x80\xff", 50)
+	pdf := "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n" +
+		"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +
+		"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 144 144] /Contents 4 0 R " +
+		"/Resources << /XObject << /I 5 0 R >> >> >> endobj\n" +
+		"4 0 obj << /Length 25 >> stream\n144 0 0 144 0 0 cm /I Do \nendstream endobj\n" +
+		"5 0 obj << /Type /XObject /Subtype /Image /Width 10 /Height 10 /BitsPerComponent 8 /ColorSpace /DeviceGray " +
+		"/Length 100 >> stream\n" + pixels + "\nendstream endobj\ntrailer << /Root 1 0 R >>\n"
+	forEachSource(t, pdftest.File{Name: "coarse", PDF: []byte(pdf)}, func(_ int, s Source) {
+		if len(s.Objects.Images) != 1 {
+			t.Fatalf("got %d images, want 1", len(s.Objects.Images))
+		}
+		if r, err := DrawPage(s, make([]byte, 1e6)); err != nil || r.DPI < 10 {
+			t.Errorf("got %.0f dpi and %v, want 10 at least", r.DPI, err)
+		}
+	})
 }
 
 func TestShrinkFactor(t *testing.T) {
