@@ -510,21 +510,11 @@ func (p *textColumn) beginsItem(start, i int) bool {
 		(cur.x0 < first.x0-0.5*p.em || cur.x0 < first.x0+0.5*p.em && first.bulletMarker == cur.bulletMarker) {
 		return true
 	}
-	if prev.endsSentence && p.isCountedOn(i) {
+	if prev.endsSentence && isCountedOn(p, i) {
 		return true
 	}
 	hangs := i+1 < len(p.shapes) && p.shapes[i+1].x0 > cur.x0+0.5*p.em && p.shapes[i+1].marker == ""
 	return p.right-prev.x1 > 2*p.em || hangs && math.Abs(prev.x0-cur.x0) > 0.5*p.em || cur.x0 > prev.x0+0.8*p.em
-}
-
-// isCountedOn reports whether a line below line i begins with the counter after its own, in the same place.
-func (p *textColumn) isCountedOn(i int) bool {
-	cur := p.shapes[i]
-	kind, value := counterValue(cur.marker)
-	return value > 0 && slices.ContainsFunc(p.shapes[i+1:min(i+1+maxListDistance, len(p.shapes))], func(s lineShape) bool {
-		k, v := counterValue(s.marker)
-		return k == kind && v == value+1 && math.Abs(s.x0-cur.x0) < 0.5*p.em
-	})
 }
 
 // maxListDistance is how many lines off another item may be that bears one out.

@@ -82,7 +82,7 @@ func isIndentedBelowSentence(p *textColumn, start, i int) bool {
 		return false
 	}
 	isCentred := func(s lineShape) bool { return math.Abs(s.x0-p.left-(p.right-s.x1)) < edge*p.em }
-	if isCentred(cur) && isCentred(p.shapes[i+1]) && !p.sharesIndent(i) {
+	if isCentred(cur) && isCentred(p.shapes[i+1]) && !sharesIndent(p, i) {
 		return false
 	}
 	if start == i-1 {
@@ -92,7 +92,7 @@ func isIndentedBelowSentence(p *textColumn, start, i int) bool {
 }
 
 // sharesIndent reports whether another line of the column begins where line i does, as lines in the middle hardly do.
-func (p *textColumn) sharesIndent(i int) bool {
+func sharesIndent(p *textColumn, i int) bool {
 	n := 0
 	for _, s := range p.shapes {
 		if math.Abs(s.x0-p.shapes[i].x0) < maxEdgeIndent*p.em {

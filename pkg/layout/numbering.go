@@ -2,6 +2,7 @@ package layout
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,6 +26,16 @@ func counterValue(word string) (kind string, value int) {
 		return "a" + around, int(c-'a') + 1
 	}
 	return "A" + around, int(body[0]-'A') + 1
+}
+
+// isCountedOn reports whether a line below line i begins with the counter after its own, in the same place.
+func isCountedOn(p *textColumn, i int) bool {
+	cur := p.shapes[i]
+	kind, value := counterValue(cur.marker)
+	return value > 0 && slices.ContainsFunc(p.shapes[i+1:min(i+1+maxListDistance, len(p.shapes))], func(s lineShape) bool {
+		k, v := counterValue(s.marker)
+		return k == kind && v == value+1 && math.Abs(s.x0-cur.x0) < 0.5*p.em
+	})
 }
 
 // countAcross reports whether items are counted from left to right and then down, as the answers of a question are:
