@@ -66,8 +66,8 @@ func (e *Evidence) isHeadAmidSentence(open *BlockEvidence, j int) bool {
 
 // paragraphHabits is what the paragraphs of a document have in common.
 type paragraphHabits struct {
-	few       bool // too few were seen to say
-	sentences bool // they end as sentences do
+	few       bool // fewer were seen than tell of all
+	sentences bool // those that were seen end as sentences do
 	indented  bool // their first lines are indented
 }
 

@@ -109,7 +109,7 @@ func (r *textReader) isWordSpace(p spacedPair) bool {
 // is no more than that between the letters of the first: such layers stretch words to the width that they have in
 // print, and some write the last letter of each as an object of its own. next is that letter, and at its ink.
 func (r *textReader) isLetterSpace(next rune, at Rect) bool {
-	const spare = 0.03
+	const spare = 0.03 // of the size
 	last, apart, before := r.blank-1, 0.0, r.run-1
 	if !r.out.Runs[before].Invisible || !r.out.Runs[r.run].Invisible || !unicode.IsLetter(next) {
 		return false
