@@ -113,7 +113,7 @@ func (m *bandMerger) findColumnHead(slabs []pageBand, first, end int) int {
 	keep := end
 	for keep > first {
 		limit := maxBandDistance
-		if m.beginsLastColumn(slabs[keep-1], gutters[len(gutters)-1]) {
+		if m.beginsLastColumn(slabs[first:keep], gutters[len(gutters)-1]) {
 			limit = maxLastColumnDistance
 		}
 		if slabs[keep].y0-slabs[keep-1].y1 >= limit*m.em {
@@ -143,9 +143,23 @@ func (m *bandMerger) endsAbove(slabs []pageBand) bool {
 // maxLastColumnDistance where that which has not stands in the last column, as a heading beside a drawing does.
 const maxBandDistance, maxLastColumnDistance = 1.1, 2.5
 
-// beginsLastColumn reports whether a slab's lines begin where those of the column right of a gutter do.
-func (m *bandMerger) beginsLastColumn(slab pageBand, gutter span) bool {
-	return !slices.ContainsFunc(slab.segments, func(s segment) bool { return math.Abs(s.x0-gutter.to) > m.em })
+// beginsLastColumn reports whether the lines of the last slab begin where those of the column right of a gutter do, or
+// are set in from there and go on from such lines, as those of a heading do behind its number.
+func (m *bandMerger) beginsLastColumn(slabs []pageBand, gutter span) bool {
+	slab, above := slabs[len(slabs)-1], slabs[:len(slabs)-1]
+	begins := func(s segment) bool { return math.Abs(s.x0-gutter.to) <= m.em }
+	inside := func(s segment) bool { return s.x0 >= gutter.to-m.em }
+	switch {
+	case allSegments(slab, begins):
+		return true
+	case len(above) == 0 || !allSegments(slab, inside):
+		return false
+	}
+	return slab.y0-above[len(above)-1].y1 < maxBandDistance*m.em && m.beginsLastColumn(above, gutter)
+}
+
+func allSegments(slab pageBand, have func(segment) bool) bool {
+	return !slices.ContainsFunc(slab.segments, func(s segment) bool { return !have(s) })
 }
 
 // mergePageBands is mergeBands for a whole page: what runs across all of its columns without reaching over a gutter is

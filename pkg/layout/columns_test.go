@@ -101,14 +101,22 @@ func TestRunningHeadBesideAPicture(t *testing.T) {
 	}
 }
 
-// TestHeadingBesideADrawing keeps a heading in the last column that stands level with a drawing in the first.
+// TestHeadingBesideADrawing keeps a heading in the last column that stands level with a drawing in the first, though its
+// second line is set in behind the number.
 func TestHeadingBesideADrawing(t *testing.T) {
 	t.Parallel()
-	right := slices.Concat([]*inkstreamv1.Line{at(260, 50, 14, "5 The bridge")}, down(260, 82, 10, columnText(20)...))
-	page := pageOf(down(50, 154, 10, columnText(14)...), right)
-	ArrangePage(page)
-	if heading, left := strings.Index(page.GetText(), "5 The bridge"), strings.Index(page.GetText(), "The council"); heading < left {
-		t.Errorf("the heading of the second column stands before the first:\n%s", page.GetText())
+	for name, heading := range map[string][]*inkstreamv1.Line{
+		"one line":  {at(260, 50, 14, "5 The bridge")},
+		"two lines": {at(260, 36, 14, "5 The bridge and the"), at(280, 52, 14, "river")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page := pageOf(down(50, 154, 10, columnText(14)...), slices.Concat(heading, down(260, 84, 10, columnText(20)...)))
+			ArrangePage(page)
+			if heading, left := strings.Index(page.GetText(), "5 The bridge"), strings.Index(page.GetText(), "The council"); heading < left {
+				t.Errorf("the heading of the second column stands before the first:\n%s", page.GetText())
+			}
+		})
 	}
 }
 
