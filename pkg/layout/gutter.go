@@ -91,7 +91,7 @@ func (c columnSplitter) isLabelledTable(band pageBand) bool {
 // first.
 func (c columnSplitter) partsColumns(parts [][]segment, gaps []span, first, at int) bool {
 	left, right, gap := parts[at-1], parts[at], gaps[at]
-	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) ||
+	if isGutterByChance(left, right, gap, c.em) || c.haveFiguresOfRows(left, parts[at+1:]) || c.repeatCounters(parts[first:at], right) ||
 		c.areMarkers(left, right, false) || c.areMarkers(right, left, true) || c.areEndsOfParts(parts[first:at], right) ||
 		at+1 < len(parts) && c.areEndsOfParts(parts[at-1:at+1], parts[at+1]) {
 		return false

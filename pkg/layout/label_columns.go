@@ -1,6 +1,9 @@
 package layout
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // areColumnsWithLabels reports whether the gutter left of part at parts columns of running text of which one has
 // labels beside its text, left or right of it: marks, dates or names, each level with the beginning of an entry. By
@@ -52,4 +55,27 @@ func (c columnSplitter) countBeginnings(labels, text []sideLine) int {
 	}
 	level, _ := matchSides(labels, lines, c.em)
 	return level
+}
+
+// repeatCounters reports whether a part begins with the numbers that the lines level with it on the left begin with: in
+// a form the number of a line stands before its text, and again before the box at its end.
+func (c columnSplitter) repeatCounters(left [][]segment, right []segment) bool {
+	const fewest, most = 3, 3 // numbers; parts on the left
+	if len(left) > most || len(right) < fewest {
+		return false
+	}
+	lines, n := buildSide(slices.Concat(left...), c.em), 0
+	at := 0
+	for _, again := range buildSide(right, c.em) {
+		for at < len(lines) && lines[at].centerY() < again.centerY()-0.5*c.em {
+			at++
+		}
+		_, err := strconv.Atoi(again.first.GetText())
+		if err != nil || at == len(lines) || lines[at].centerY() > again.centerY()+0.5*c.em ||
+			lines[at].first.GetText() != again.first.GetText() {
+			return false
+		}
+		n++
+	}
+	return n >= fewest
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,5 +48,38 @@ func TestColumnsWithLabels(t *testing.T) {
 				t.Errorf("%s: %q is whole %d times, want twice, in %q", tt.name, want, strings.Count(text, want), text)
 			}
 		}
+	}
+}
+
+// TestFormsRepeatCounters takes the numbers before the boxes of a form, which are those that its lines begin with, for
+// no column of their own, and the figures of a table beside text for one.
+func TestFormsRepeatCounters(t *testing.T) {
+	t.Parallel()
+	labels := []string{
+		"The window would be natural?", "Sutton protected its pressure, and a general building could quickly be considered in our election.",
+		"Night, people and doctor", "The quiet letters would seldom be quick in any of the discoveries.",
+		"That general property carries our frontier behind our building.", "This night after our independent signal",
+		"That structure under its movement follows the government, because a distant century was quick.",
+		"Our workshop, that tradition when the government never examined its quiet teacher?",
+	}
+	for name, tt := range map[string]struct {
+		first int // of the numbers on the right
+		apart bool
+	}{"the same numbers": {23, false}, "others": {57, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var left, right, amounts []segment
+			for i, label := range labels {
+				y := 517.5 + 14.5*float64(i)
+				left = append(left, newSegment(at(36, y, 8.5, fmt.Sprint(23+i)+" "+label).GetWords(), 0))
+				right = append(right, newSegment(at(499, y, 8.5, fmt.Sprint(tt.first+i)).GetWords(), 0))
+				amounts = append(amounts, newSegment(at(542, y, 8.5, fmt.Sprint(775.47+float64(i))).GetWords(), 0))
+			}
+			c := columnSplitter{gutterJudge{em: 8.5}}
+			parts, gaps := [][]segment{left, right, amounts}, []span{{}, {460, 499}, {510, 542}}
+			if got := c.partsColumns(parts, gaps, 0, 1); got != tt.apart {
+				t.Errorf("columns of text: %t, want %t", got, tt.apart)
+			}
+		})
 	}
 }
