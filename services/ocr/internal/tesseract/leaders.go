@@ -45,22 +45,52 @@ func (r *reader) takeLeaders() {
 	if len(rows) == 0 || r.screened {
 		return
 	}
+	all := r.areas
+	r.areas = withoutDots(all, rows)
+	height := letterHeight(r.areas)
+	if height == 0 {
+		return
+	}
+	letters := lettersOf(r.areas, height)
+	for i, row := range rows {
+		row = cutUnderLetters(row, letters, height)
+		if len(row) < minLeaderDots {
+			continue
+		}
+		if l := (leader{row[0], row[len(row)-1]}); len(l.lettersOver(letters, height)) == 0 {
+			r.leaders, rows[i] = append(r.leaders, l), row
+		}
+	}
+	r.areas = withoutDots(all, rows)
+}
+
+// withoutDots returns the areas that are no dots of rows.
+func withoutDots(areas []box, rows [][]box) []box {
 	isDot := map[box]bool{}
 	for _, row := range rows {
 		for _, dot := range row {
 			isDot[dot] = true
 		}
 	}
-	r.areas = slices.DeleteFunc(slices.Clone(r.areas), func(b box) bool { return isDot[b] })
-	height := letterHeight(r.areas)
-	letters := lettersOf(r.areas, height)
-	for _, row := range rows {
-		l := leader{row[0], row[len(row)-1]}
-		if height == 0 || l.standsUnderLetters(letters, height) {
-			continue
+	return slices.DeleteFunc(slices.Clone(areas), func(b box) bool { return isDot[b] })
+}
+
+// cutUnderLetters returns a row of dots without its first and last quarter, as far as letters stand over those: pieces
+// of the broken letters and figures that a leader leads from and to may lie in its row.
+func cutUnderLetters(row, letters []box, height float64) []box {
+	const part = 4
+	l := leader{row[0], row[len(row)-1]}
+	from, to := l.first[0], l.last[2]
+	quarter := (to - from) / part
+	for _, b := range l.lettersOver(letters, height) {
+		switch middle := (b[0] + b[2]) / 2; {
+		case middle < l.first[0]+quarter:
+			from = max(from, b[2])
+		case middle > l.last[2]-quarter:
+			to = min(to, b[0])
 		}
-		r.leaders = append(r.leaders, l)
 	}
+	return slices.DeleteFunc(slices.Clone(row), func(dot box) bool { return dot[0] < from || dot[2] > to })
 }
 
 // dropDotsOfLeaders drops the areas that lie in leaders which are known.
@@ -234,11 +264,12 @@ func lettersOf(areas []box, height float64) []box {
 	return out
 }
 
-// standsUnderLetters reports whether letters stand over the dots, which are a line below them then.
-func (l leader) standsUnderLetters(letters []box, height float64) bool {
+// lettersOver returns the letters that stand over the dots, which are a line below them then.
+func (l leader) lettersOver(letters []box, height float64) []box {
 	const above = 1.5 // letters' heights
 	row := l.box()
 	from, _ := slices.BinarySearchFunc(letters, row[1]-int(6*height), func(b box, y int) int { return cmp.Compare(b[1], y) })
+	var over []box
 	for _, b := range letters[from:] {
 		if b[1] > row[3] {
 			break
@@ -246,10 +277,10 @@ func (l leader) standsUnderLetters(letters []box, height float64) bool {
 		middle := (b[0] + b[2]) / 2
 		base := l.baseAt(middle)
 		if middle > row[0] && middle < row[2] && float64(b[3]) > base-above*height && float64(b[1]) < base {
-			return true
+			over = append(over, b)
 		}
 	}
-	return false
+	return over
 }
 
 // levelLines returns the lines along the rows that have words.

@@ -14,16 +14,18 @@ func TestLeadersJoinLines(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dots   int
 		at     func(i int) int
-		rise   int // pixels from the first dot to the last
-		shift  int // of the dots to the left, so that they stand below the name
+		rise   int  // pixels from the first dot to the last
+		shift  int  // of the dots to the left, so that they stand below the name
+		broken bool // there are dots among the figures, as where those are worn
 		joined bool
 	}{
-		"leader":  {24, even, 0, 0, true},
-		"skewed":  {24, even, 12, 0, true},
-		"nothing": {0, even, 0, 0, false},
-		"few":     {4, even, 0, 0, false},
-		"uneven":  {24, func(i int) int { return 12*i + i%3*5 - i%2*6 }, 0, 0, false},
-		"line":    {24, even, 0, 200, false},
+		"leader":         {24, even, 0, 0, false, true},
+		"skewed":         {24, even, 12, 0, false, true},
+		"nothing":        {0, even, 0, 0, false, false},
+		"few":            {4, even, 0, 0, false, false},
+		"uneven":         {24, func(i int) int { return 12*i + i%3*5 - i%2*6 }, 0, 0, false, false},
+		"line":           {24, even, 0, 200, false, false},
+		"broken figures": {24, even, 0, 0, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,6 +45,13 @@ func TestLeadersJoinLines(t *testing.T) {
 					wide.fillBox(box{x, y - 3, x + 3, y}, 0)
 				}
 				bottom := 100 + 60*i - tt.rise
+				if tt.broken {
+					for _, x := range []int{936, 960, 978} {
+						wide.fillBox(box{x, bottom - 3, x + 3, bottom}, 0)
+					}
+					wide.fillBox(box{945, bottom - 20, 955, bottom}, 0)
+					wide.fillBox(box{966, bottom - 20, 975, bottom}, 0)
+				}
 				got.blocks = append(got.blocks, block{lines: []line{{words: []word{
 					{text: "17", box: box{950, bottom - 20, 980, bottom}, confidence: 0.9}}}}})
 			}
