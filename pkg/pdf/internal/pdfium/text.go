@@ -18,7 +18,8 @@ type Char struct {
 	Run int32
 	// Generated marks blanks and line ends that PDFium made up from the layout.
 	Generated bool
-	// Tight marks a made-up blank between glyphs whose advance widths leave no gap: narrow letters of a fixed-pitch font.
+	// Tight marks a blank between glyphs whose advance widths leave no gap: a made-up one between narrow letters of a
+	// fixed-pitch font, or a written one that the glyph behind it is drawn over.
 	Tight bool
 	// Unmapped says that the font does not tell which character the glyph stands for. Only some characters are Asked.
 	Unmapped, Asked bool
@@ -196,6 +197,7 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 			r.turnRun(&r.out.Chars[n-1], &c)
 		}
 	}
+	r.markOverdrawnBlank(&c, i)
 	r.noteSpacedPair(&c, i)
 	r.out.Chars = append(r.out.Chars, c)
 	r.noteUnnamedGlyph(c.Rune)

@@ -48,6 +48,35 @@ func (r *textReader) noteSpacedPair(c *Char, index uint64) {
 	}
 }
 
+// markOverdrawnBlank marks the written blank before a glyph as none if the glyph steps back over it to where the one
+// before the blank ends: some drivers, as that of groff for PostScript, move by a blank and back where letters are
+// kerned.
+func (r *textReader) markOverdrawnBlank(c *Char, index uint64) {
+	const maxKern = 0.05 // in ems, wider than the pairs that fonts set apart and narrower than any word space
+	n, run := len(r.out.Chars), &r.out.Runs[r.run]
+	if n < 2 || index < 2 || run.Invisible || run.DirY != 0 || run.DirX <= 0 || r.out.Chars[n-1].Generated || r.out.Chars[n-1].Rune != ' ' {
+		return
+	}
+	before := &r.out.Chars[n-2]
+	if before.Run != r.run || !unicode.IsLetter(before.Rune) || !unicode.IsLetter(c.Rune) ||
+		max(before.Rune, c.Rune) >= firstOfColumns || // such scripts have no kerned pairs
+		c.Box.Left-before.Box.Right > minInkOfObjects*run.Size {
+		return
+	}
+	left, ok := r.looseBox(index - 2)
+	right, has := r.looseBox(index)
+	gap := right.Left - left.Right
+	if !ok || !has || gap > maxKern*run.Size || gap < minTightGap*run.Size {
+		return
+	}
+	if n > 2 && unicode.IsLetter(r.out.Chars[n-3].Rune) && r.out.Chars[n-3].Run == r.run { // letters set closer have no room for blanks
+		if apart, ok := r.advanceGap(index - 2); ok && apart < -maxAdvanceApart*run.Size {
+			return
+		}
+	}
+	r.out.Chars[n-1].Tight = true
+}
+
 func (c *Char) isBlank() bool { return c.Generated || c.Rune == ' ' }
 
 // addSpacedBlanks makes up the blanks that PDFium does not see.
