@@ -263,6 +263,10 @@ func (b *builder) addChar(i int) {
 		}
 		r = composed
 	}
+	if c.Run == b.word.run && b.stepsBack(r, at, run) {
+		b.finishLine()
+		b.hyphen = false
+	}
 	b.breakLineBefore(at, run, c.Run)
 	b.addToWord(r, at, run, c.Run, seen)
 	b.hyphen = hyphen
@@ -352,6 +356,19 @@ func (b *builder) breakLineBefore(at box, run *runInfo, index int32) {
 	if _, end := here.alongExtent(run.angle); alongStart(at, run.angle) < end-2*run.size {
 		b.finishLine()
 	}
+}
+
+// stepsBack reports whether a character of a script that runs from left to right stands before the word that it
+// follows, in one text object: the program that wrote the file set the cells of a table's row from right to left, and
+// PDFium makes up nothing between them.
+func (b *builder) stepsBack(r rune, at box, run *runInfo) bool {
+	const firstOfHebrew, farthest = 0x590, 1 // ems that accents and the parts of a glyph step back
+	if before, _ := utf8.DecodeLastRune(b.word.text); max(r, before) >= firstOfHebrew || at.isEmpty() || b.word.lastAt.isEmpty() || run.angle != b.line.angle {
+		return false
+	}
+	start := alongStart(b.word.box, run.angle)
+	_, end := at.alongExtent(run.angle)
+	return end < start-farthest*run.size && alongStart(b.word.lastAt, run.angle) > start // the word itself runs to the right
 }
 
 func alongStart(b box, angle int32) float64 {

@@ -108,6 +108,8 @@ func TestBuildText(t *testing.T) {
 		{"blocks", new(textSetter).addRun(50, 700, "one").addGenerated('\n').addRun(50, 688,
 			"two").addGenerated('\n').addRun(50, 600, "three"), "one/two//three"},
 		{"a run above the line", new(textSetter).addRun(50, 700, "one").addRun(70, 750, "two"), "one//two"},
+		{"cells set from right to left in one run", cellsFromRight("two", "one"), "two//one"},
+		{"letters of Hebrew", cellsFromRight("ב", "א"), "בא"},
 		{"a raised mark stays", new(textSetter).addRun(50, 700, "one").addRun(68, 703, "2"), "one2"},
 		{"off the page", new(textSetter).addRun(50, 700, "one").addGenerated('\n').addRun(900, 700,
 			"two").addGenerated('\n').addRun(50, 688, "three"), "one/three"},
@@ -120,6 +122,18 @@ func TestBuildText(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cellsFromRight sets two cells of a row in one run, the right one first.
+func cellsFromRight(right, left string) *textSetter {
+	s := new(textSetter).addRun(200, 700, right)
+	n := len(s.text.Chars)
+	s.addRun(50, 700, left)
+	s.text.Runs = s.text.Runs[:1]
+	for i := range s.text.Chars[n:] {
+		s.text.Chars[n+i].Run = 0
+	}
+	return s
 }
 
 // ligatureText sets characters whose last two share one glyph's box.
