@@ -175,6 +175,29 @@ func TestLightTextBesidePicture(t *testing.T) {
 	}
 }
 
+// Light text on a dark panel is turned dark as well where the page lies on its side, so that the bands of ink between
+// its lines run along the columns.
+func TestLightTextOfSidewaysPage(t *testing.T) {
+	t.Parallel()
+	img, _ := printedPage(pdftest.ScanOptions{})
+	panel := box{0, img.height / 2, img.width, img.height}
+	for i := panel[1] * img.width; i < len(img.pix); i++ {
+		img.pix[i] = 255 - img.pix[i]
+	}
+	upright, err := newReader(img, 150, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sideways, err := newReader(img.rotated(90), 150, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := upright.img.meanGrey(panel), sideways.img.rotated(270).meanGrey(panel)
+	if !sideways.dark || want < 200 || got < want-15 {
+		t.Errorf("dark areas %v: the panel is %.0f on the page on its side, and %.0f on the upright one", sideways.dark, got, want)
+	}
+}
+
 func TestDespeckle(t *testing.T) {
 	t.Parallel()
 	text, _ := printedPage(pdftest.ScanOptions{Specks: 0.03, Seed: 3})

@@ -195,7 +195,7 @@ func evenGround(r *reader) error {
 	r.dark = hasDarkAreas(img, r.dpi, r.below)
 	isTurned := false
 	if r.dark && ground.isSinking() {
-		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
+		if err := turnLightText(r); err != nil {
 			return err
 		}
 		if turned := measureBackground(r.img, r.dpi, r.below); turned.isSinking() {
@@ -211,10 +211,21 @@ func evenGround(r *reader) error {
 		r.dark = isTurned || hasDarkAreas(r.img, r.dpi, r.below)
 	}
 	if r.dark && !isTurned {
-		if err := r.cleanImage(imageSteps{invert: true}); err != nil {
-			return err
-		}
+		return turnLightText(r)
 	}
+	return nil
+}
+
+// turnLightText makes light text on dark areas dark. Such an area is told by the bands of ink between its lines, which
+// run along the rows, so a page on its side is turned for it.
+func turnLightText(r *reader) error {
+	if !measureDirections(r.img, r.dpi, r.below).isSideways() {
+		return r.cleanImage(imageSteps{invert: true})
+	}
+	if err := r.cleanImage(imageSteps{turn: 90, invert: true}); err != nil {
+		return err
+	}
+	r.img = r.img.rotated(270)
 	return nil
 }
 
