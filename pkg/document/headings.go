@@ -59,6 +59,7 @@ func (p *Plan) findHeadings(pages []*Evidence, outline []*inkstreamv1.OutlineEnt
 		}
 	}
 	found = dropRepeatedLabels(dropFrequentStyles(found, pages), pages)
+	found = dropTerms(found, pages, body)
 	if structured { // a document that says which its headings are has no others
 		found = dropUnstructured(found, pages, body)
 	}
