@@ -139,6 +139,9 @@ func (w wrappedRows) findRuledDistance(rows [][]tableCell, area rect) float64 {
 // countTail returns how many of the rows below a table go on with the cells of its last row: they stand as close as
 // the lines that its cells wrap to, and begin where a column does.
 func (w wrappedRows) countTail(t *table, below []tableLine) int {
+	if t.rowDistance == 0 && len(below) > 0 && w.endsLastRow(t, below[0]) {
+		return 1
+	}
 	n, bottom := 0, t.y1
 	for n < len(below) && t.rowDistance > 0 && below[n].y0-bottom < t.rowDistance {
 		starts := slices.ContainsFunc(t.cells, func(c tableCell) bool {
@@ -151,6 +154,34 @@ func (w wrappedRows) countTail(t *table, below []tableLine) int {
 		n++
 	}
 	return n
+}
+
+// endsLastRow reports whether a line below a table is the second line of a cell of its last row: it stands close, begins
+// where that cell does with a small letter, stays in its column, and its first word has no room in the line above.
+func (w wrappedRows) endsLastRow(t *table, below tableLine) bool {
+	const close, slack = 0.5, 0.3 // ems
+	if below.several || len(below.cells) == 0 || len(below.cells[0].words) == 0 || below.y0-t.y1 > close*w.em ||
+		!startsLower(segmentsText(below.cells)) || w.across.hasBetween(t.y1-slack*w.em, below.y0+slack*w.em, t.x0, t.x1) {
+		return false
+	}
+	for _, c := range t.cells {
+		if c.row != t.rows-1 || c.columnSpan > 1 || math.Abs(c.x0-below.x0) > slack*w.em || isNumeric(segmentsText(c.segments)) {
+			continue
+		}
+		widest, next := c.x1, math.Inf(1) // how far the column's cells reach, and where the next begins
+		for _, o := range t.cells {
+			switch {
+			case o.columnSpan > 1:
+			case o.column == c.column:
+				widest = max(widest, o.x1)
+			case o.column > c.column:
+				next = min(next, o.x0)
+			}
+		}
+		word := rectFromBox(below.cells[0].words[0].GetBbox())
+		return below.x1 < min(next, widest+w.em) && c.x1+word.width() > widest-slack*w.em
+	}
+	return false
 }
 
 func isFigureOrSpan(c tableCell) bool { return c.columnSpan > 1 || isNumeric(segmentsText(c.segments)) }
