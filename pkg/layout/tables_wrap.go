@@ -159,8 +159,8 @@ func (w wrappedRows) countTail(t *table, below []tableLine) int {
 // endsLastRow reports whether a line below a table is the second line of a cell of its last row: it stands close, begins
 // where that cell does with a small letter, stays in its column, and its first word has no room in the line above.
 func (w wrappedRows) endsLastRow(t *table, below tableLine) bool {
-	const close, slack = 0.5, 0.3 // ems
-	if below.several || len(below.cells) == 0 || len(below.cells[0].words) == 0 || below.y0-t.y1 > close*w.em ||
+	const near, slack = 0.5, 0.3 // ems
+	if below.several || len(below.cells) == 0 || len(below.cells[0].words) == 0 || below.y0-t.y1 > near*w.em ||
 		!startsLower(segmentsText(below.cells)) || w.across.hasBetween(t.y1-slack*w.em, below.y0+slack*w.em, t.x0, t.x1) {
 		return false
 	}
