@@ -10,31 +10,22 @@ const (
 	bullet = "•"
 	// minBullets is how many a page has at least: one by itself may be dirt.
 	minBullets = 2
-	// maxDiscs bounds what is looked at: a page with more is a drawing.
+	// maxDiscs bounds what is looked at, of discs and of dashes: a page with more is a drawing.
 	maxDiscs = 200
 )
 
-// markBullets finds the bullets of lists, which Tesseract reads as a letter or a sign, or leaves out: filled discs and
-// squares that stand before a line of text and above its baseline.
+// markBullets finds the marks of lists, which Tesseract reads as a letter or a sign, or leaves out: filled discs and
+// squares, and dashes, that stand before a line of text and above its baseline.
 func (r *reader) markBullets(got *reading) {
 	height := letterHeight(r.areas)
 	if r.inColumns || height == 0 {
 		return
 	}
 	img, areas := r.img.rotated(got.turn), r.turnedAreas(got.turn)
-	var discs []box
-	for _, b := range areas {
-		if w, h := b[2]-b[0], b[3]-b[1]; w >= 3 && h >= 3 && float64(h) >= 0.25*height && float64(h) <= 1.1*height && 4*w >= 3*h && 4*h >= 3*w &&
-			img.isFilled(b, r.below) {
-			discs = append(discs, b)
-		}
-	}
-	if len(discs) > maxDiscs {
-		return
-	}
+	discs, dashes := findDiscs(img, areas, height, r.below), findListDashes(img, areas, height, r.below)
 	var places []bulletPlace
-	for _, disc := range discs {
-		if p, found := got.findBulletPlace(disc, height); found && isAboveBaseline(disc, p.next, areas, height) {
+	for _, mark := range append(discs, dashes...) {
+		if p, found := got.findBulletPlace(mark, height); found && isAboveBaseline(mark, p.next, areas, height) {
 			places = append(places, p)
 		}
 	}
@@ -42,7 +33,7 @@ func (r *reader) markBullets(got *reading) {
 		return
 	}
 	for _, p := range places {
-		p.insertBullet()
+		p.insertBullet(height)
 	}
 	for i := range got.blocks {
 		b := &got.blocks[i]
@@ -50,9 +41,55 @@ func (r *reader) markBullets(got *reading) {
 	}
 }
 
-// isFilled reports whether most of a box is ink.
-func (g greyImage) isFilled(b box, below byte) bool {
+// findDiscs returns the filled discs and squares no higher than small letters; none where there are too many.
+func findDiscs(img greyImage, areas []box, height float64, below byte) []box {
 	const least = 0.68 // a disc fills 0.79 of its box, an e half
+	var out []box
+	for _, b := range areas {
+		if w, h := b[2]-b[0], b[3]-b[1]; w >= 3 && h >= 3 && float64(h) >= 0.25*height && float64(h) <= 1.1*height && 4*w >= 3*h && 4*h >= 3*w &&
+			img.filledShare(b, below) >= least {
+			out = append(out, b)
+		}
+	}
+	return atMostMarks(out)
+}
+
+// findListDashes returns the dashes that have nothing left of them, above them and below them, as one between two
+// words, a bar of an equals sign and a piece of a broken letter have; none where there are too many.
+func findListDashes(img greyImage, areas []box, height float64, below byte) []box {
+	const least = 0.5 // of a dash that is a little askew
+	var out []box
+	for _, b := range areas {
+		if isDashOf(b, height) && img.filledShare(b, below) >= least {
+			out = append(out, b)
+		}
+	}
+	if len(atMostMarks(out)) == 0 {
+		return nil
+	}
+	near := int(0.7 * height)
+	return slices.DeleteFunc(out, func(b box) bool {
+		around := box{b[0] - 2*int(height), b[1] - near, b[2], b[3] + near}
+		return slices.ContainsFunc(areas, func(o box) bool { return o != b && around.overlapsAny([]box{o}) })
+	})
+}
+
+// atMostMarks returns marks, or none where there are more than any list has.
+func atMostMarks(marks []box) []box {
+	if len(marks) > maxDiscs {
+		return nil
+	}
+	return marks
+}
+
+// isDashOf reports whether a box has the shape of a hyphen or a dash between letters of that height.
+func isDashOf(b box, height float64) bool {
+	long, thick := float64(b[2]-b[0]), float64(b[3]-b[1])
+	return long >= 0.4*height && long <= 2*height && thick <= max(2, 0.35*height) && long >= 2*thick
+}
+
+// filledShare returns how much of a box is ink.
+func (g greyImage) filledShare(b box, below byte) float64 {
 	ink := 0
 	for y := b[1]; y < b[3]; y++ {
 		for _, v := range g.pix[y*g.width+b[0] : y*g.width+b[2]] {
@@ -61,7 +98,7 @@ func (g greyImage) isFilled(b box, below byte) bool {
 			}
 		}
 	}
-	return float64(ink) >= least*float64((b[2]-b[0])*(b[3]-b[1]))
+	return float64(ink) / float64((b[2]-b[0])*(b[3]-b[1]))
 }
 
 // bulletPlace is where a bullet belongs.
@@ -121,11 +158,18 @@ func isAboveBaseline(disc, next box, areas []box, height float64) bool {
 	return float64(disc[3]) <= float64(bottoms[len(bottoms)/2])-0.12*height
 }
 
-// insertBullet puts the bullet before its line, and takes out what was read in its stead.
-func (p bulletPlace) insertBullet() {
-	confidence := p.line.words[0].confidence
+// insertBullet puts the bullet or the dash before its line, and takes out what was read in its stead.
+func (p bulletPlace) insertBullet(height float64) {
+	const longest = 0.9 // hyphen, in heights of small letters
+	mark := word{text: bullet, box: p.disc, confidence: p.line.words[0].confidence}
+	if isDashOf(p.disc, height) {
+		mark.text = "-"
+		if float64(p.disc[2]-p.disc[0]) > longest*height {
+			mark.text = "–"
+		}
+	}
 	if p.misread != nil {
 		p.misread.words = p.misread.words[1:]
 	}
-	p.line.words = slices.Insert(slices.Clone(p.line.words), 0, word{text: bullet, box: p.disc, confidence: confidence})
+	p.line.words = slices.Insert(slices.Clone(p.line.words), 0, mark)
 }

@@ -42,8 +42,8 @@ func listPage(misread string, drawMark func(img greyImage, baseline int)) (*read
 	return r, got
 }
 
-// TestBulletsAreMarked reads discs before lines as bullets, whatever was read in their place, and leaves letters that
-// stand on the baseline, full stops and rings.
+// TestBulletsAreMarked reads discs and dashes before lines as such, whatever was read in their place, and leaves letters
+// that stand on the baseline, full stops and rings.
 func TestBulletsAreMarked(t *testing.T) {
 	t.Parallel()
 	disc := func(bottom int) func(greyImage, int) {
@@ -51,16 +51,32 @@ func TestBulletsAreMarked(t *testing.T) {
 			img.fillDisc(box{62, baseline - bottom - 12, 74, baseline - bottom})
 		}
 	}
+	dash := func(long, bottom int) func(greyImage, int) {
+		return func(img greyImage, baseline int) {
+			img.fillBox(box{80 - long, baseline - bottom - 3, 80, baseline - bottom}, 0)
+		}
+	}
 	for name, tt := range map[string]struct {
 		misread string
 		draw    func(greyImage, int)
 		want    string
 	}{
-		"misread":          {"e", disc(4), "• line"},
-		"left out":         {"", disc(4), "• line"},
-		"on the baseline":  {"e", disc(0), "e line"},
-		"part of a word":   {"i.", disc(4), "i. line"},
-		"nothing is there": {"e", func(greyImage, int) {}, "e line"},
+		"misread":                  {"e", disc(4), "• line"},
+		"left out":                 {"", disc(4), "• line"},
+		"on the baseline":          {"e", disc(0), "e line"},
+		"part of a word":           {"i.", disc(4), "i. line"},
+		"nothing is there":         {"e", func(greyImage, int) {}, "e line"},
+		"a dash":                   {"", dash(22, 8), "– line"},
+		"a hyphen":                 {"~", dash(14, 8), "- line"},
+		"a stroke on the baseline": {"", dash(22, 0), "line"},
+		"an equals sign": {"=", func(img greyImage, baseline int) {
+			dash(22, 4)(img, baseline)
+			dash(22, 12)(img, baseline)
+		}, "= line"},
+		"a dash between two words": {"", func(img greyImage, baseline int) {
+			dash(22, 8)(img, baseline)
+			img.fillBox(box{40, baseline - 20, 44, baseline}, 0)
+		}, "line"},
 		"a ring": {"o", func(img greyImage, baseline int) {
 			disc(4)(img, baseline)
 			img.fillBox(box{65, baseline - 13, 71, baseline - 7}, 255)
