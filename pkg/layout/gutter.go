@@ -257,27 +257,6 @@ func beginnings(side []sideLine, pitch float64) []float64 {
 	return out
 }
 
-// haveFiguresOfRows reports whether a part holds the labels of a table's rows, of which a part farther to the right
-// holds the figures: each line of a few words is level with one of those.
-func (c columnSplitter) haveFiguresOfRows(labels []segment, parts [][]segment) bool {
-	const fewest, most, words, runsOn, level = 4, 12, 3.0, 0.1, 0.9 // lines; parts; of a line; shares of lines
-	if len(parts) == 0 || len(parts) > most {
-		return false
-	}
-	lines := buildSide(labels, c.em)
-	if len(lines) < fewest || areMostlyFigures(lines) {
-		return false
-	}
-	if stats := measureSide(lines, c.em); stats.words > words || stats.runsOn > runsOn {
-		return false
-	}
-	return slices.ContainsFunc(parts, func(part []segment) bool {
-		figures := buildSide(part, c.em)
-		both, _ := matchSides(lines, figures, c.em)
-		return float64(both) >= level*float64(max(len(lines), len(figures))) && areFiguresOfRows(figures, lines, c.em)
-	})
-}
-
 // countsLinesBeside reports whether a column holds nothing but numbers that count every fifth line of the text next to
 // it, as in the gutter of a patent's columns.
 func (c columnSplitter) countsLinesBeside(column []segment) bool {
