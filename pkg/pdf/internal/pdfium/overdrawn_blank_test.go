@@ -13,14 +13,15 @@ func TestOverdrawnBlanks(t *testing.T) {
 	t.Parallel()
 	in := newInstance(t, 256<<20)
 	for _, tt := range []struct{ name, content, want string }{
-		{"stepped back over", "[(confer )252(ma)] TJ", "conferma"},
-		{"stepped back over to a kerned letter", "[(rappor )270(to)] TJ", "rapporto"},
-		{"squeezed", "[(confer )170(ma)] TJ", "confer ma"},
+		{"stepped back over", "[(la la la la confer )252(ma)] TJ", "la la la la conferma"},
+		{"stepped back over to a kerned letter", "[(la la la la rappor )270(to)] TJ", "la la la la rapporto"},
+		{"all of them are, of a font with wrong widths", "[(la )252(la )252(la )252(la )252(confer )252(ma)] TJ", "la la la la confer ma"},
+		{"squeezed", "[(la la la la confer )170(ma)] TJ", "la la la la confer ma"},
 		{"as wide as it is", "(confer ma) Tj", "confer ma"},
-		{"of letters that overlap", "[(confer )450(ma)] TJ", "confer ma"},
+		{"of letters that overlap", "[(la la la la confer )450(ma)] TJ", "la la la la confer ma"},
 		{"of letters set closer", "-.8 Tc (confer ma) Tj", "confer ma"},
 		{"of words placed one by one", "(confer ) Tj 33 0 Td (ma) Tj", "confer ma"},
-		{"in a text layer", "3 Tr [(confer )252(ma)] TJ", "confer ma"},
+		{"in a text layer", "3 Tr [(la la la la confer )252(ma)] TJ", "la la la la confer ma"},
 	} {
 		pdf := "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n" +
 			"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +

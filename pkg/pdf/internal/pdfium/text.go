@@ -81,7 +81,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	if tp == 0 {
 		return Text{}
 	}
-	r := textReader{in: p.in, page: tp, fonts: map[fontKey]int{}, object: math.MaxUint64, run: -1, blank: -1}
+	r := textReader{in: p.in, page: tp, fonts: map[fontKey]int{}, written: map[int]writtenBlanks{}, object: math.MaxUint64, run: -1, blank: -1}
 	n := max(0, p.in.callInt(fnTextCountChars, tp))
 	if n > maxChars {
 		n, r.out.Cut = maxChars, true
@@ -89,6 +89,7 @@ func (p *Page) ReadText(maxChars int) Text {
 	r.out.Chars = make([]Char, 0, n)
 	r.readChars(n)
 	r.believeDoubtfulBlanks()
+	r.dropOverdrawnBlanks()
 	r.addSpacedBlanks()
 	r.measureUnnamedFonts()
 	p.in.callFunction(fnTextClosePage, tp)
@@ -139,6 +140,7 @@ type textReader struct {
 	doubtful         []int
 	glyphs, reaching int
 	spaced           []spacedPair
+	written          map[int]writtenBlanks // by font
 	high             rune           // pending first half of a surrogate pair
 	blank            int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
 	gap              [charSize]byte // the record of that blank: the next character may be in the next batch
@@ -197,7 +199,7 @@ func (r *textReader) addChar(i uint64, at charRecord) {
 			r.turnRun(&r.out.Chars[n-1], &c)
 		}
 	}
-	r.markOverdrawnBlank(&c, i)
+	r.noteWrittenBlank(&c, i)
 	r.noteSpacedPair(&c, i)
 	r.out.Chars = append(r.out.Chars, c)
 	r.noteUnnamedGlyph(c.Rune)

@@ -48,10 +48,17 @@ func (r *textReader) noteSpacedPair(c *Char, index uint64) {
 	}
 }
 
-// markOverdrawnBlank marks the written blank before a glyph as none if the glyph steps back over it to where the one
+// writtenBlanks are the blanks of a font that are written between letters: how many, and which of them the next letter
+// steps back over.
+type writtenBlanks struct {
+	count     int
+	overdrawn []int // in out.Chars
+}
+
+// noteWrittenBlank notes the written blank before a glyph, and whether the glyph steps back over it to where the one
 // before the blank ends: some drivers, as that of groff for PostScript, move by a blank and back where letters are
 // kerned.
-func (r *textReader) markOverdrawnBlank(c *Char, index uint64) {
+func (r *textReader) noteWrittenBlank(c *Char, index uint64) {
 	const maxKern = 0.05 // in ems, wider than the pairs that fonts set apart and narrower than any word space
 	n, run := len(r.out.Chars), &r.out.Runs[r.run]
 	if n < 2 || index < 2 || run.Invisible || run.DirY != 0 || run.DirX <= 0 || r.out.Chars[n-1].Generated || r.out.Chars[n-1].Rune != ' ' {
@@ -59,8 +66,13 @@ func (r *textReader) markOverdrawnBlank(c *Char, index uint64) {
 	}
 	before := &r.out.Chars[n-2]
 	if before.Run != r.run || !unicode.IsLetter(before.Rune) || !unicode.IsLetter(c.Rune) ||
-		max(before.Rune, c.Rune) >= firstOfColumns || // such scripts have no kerned pairs
-		c.Box.Left-before.Box.Right > minInkOfObjects*run.Size {
+		max(before.Rune, c.Rune) >= firstOfColumns { // such scripts have no kerned pairs
+		return
+	}
+	blanks := r.written[run.Font]
+	blanks.count++
+	defer func() { r.written[run.Font] = blanks }()
+	if c.Box.Left-before.Box.Right > minInkOfObjects*run.Size {
 		return
 	}
 	left, ok := r.looseBox(index - 2)
@@ -74,7 +86,21 @@ func (r *textReader) markOverdrawnBlank(c *Char, index uint64) {
 			return
 		}
 	}
-	r.out.Chars[n-1].Tight = true
+	blanks.overdrawn = append(blanks.overdrawn, n-1)
+}
+
+// dropOverdrawnBlanks marks blanks that letters step back over as none, but for a font in which many are: its advance
+// widths are wrong then.
+func (r *textReader) dropOverdrawnBlanks() {
+	const many = 4 // one of so many
+	for _, blanks := range r.written {
+		if many*len(blanks.overdrawn) > blanks.count {
+			continue
+		}
+		for _, at := range blanks.overdrawn {
+			r.out.Chars[at].Tight = true
+		}
+	}
 }
 
 func (c *Char) isBlank() bool { return c.Generated || c.Rune == ' ' }
