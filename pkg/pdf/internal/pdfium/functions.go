@@ -58,6 +58,10 @@ const (
 	fnObjStrokeWidth
 	fnObjSetStrokeWidth
 	fnObjTransform
+	fnObjClipPath
+	fnClipCountPaths
+	fnClipCountSegments
+	fnClipGetSegment
 	fnFormCountObjects
 	fnFormGetObject
 	fnPathCountSegments
@@ -192,6 +196,10 @@ var functionNames = [numFunctions]string{
 	fnObjStrokeWidth:      "FPDFPageObj_GetStrokeWidth",
 	fnObjSetStrokeWidth:   "FPDFPageObj_SetStrokeWidth",
 	fnObjTransform:        "FPDFPageObj_TransformF",
+	fnObjClipPath:         "FPDFPageObj_GetClipPath",
+	fnClipCountPaths:      "FPDFClipPath_CountPaths",
+	fnClipCountSegments:   "FPDFClipPath_CountPathSegments",
+	fnClipGetSegment:      "FPDFClipPath_GetPathSegment",
 	fnFormCountObjects:    "FPDFFormObj_CountObjects",
 	fnFormGetObject:       "FPDFFormObj_GetObject",
 	fnPathCountSegments:   "FPDFPath_CountSegments",

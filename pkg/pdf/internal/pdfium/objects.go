@@ -70,7 +70,7 @@ func (p *Page) ReadObjects(limits ObjectLimits) Objects {
 	w.out.PathBounds = Rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	n := p.in.callInt(fnCountObjects, p.handle)
 	for i := range max(0, n) {
-		if !w.visitObject(p.in.callFunction(fnGetObject, p.handle, uint64(i))&math.MaxUint32, Identity, 0) {
+		if !w.visitObject(p.in.callFunction(fnGetObject, p.handle, uint64(i))&math.MaxUint32, Identity, everywhere, 0) {
 			break
 		}
 	}
@@ -88,6 +88,9 @@ type objectWalker struct {
 	looked   int // segments that were looked at for drawings
 	dashes   dashedLine
 	out      Objects
+
+	clips        map[uint32]Rect // by the address of what objects share of them; see clipOf
+	clipSegments int             // of the page's clipping paths that were read
 }
 
 const (
@@ -98,8 +101,9 @@ const (
 	objForm    = 5
 )
 
-// visitObject looks at one object, whose coordinates m maps to user space, and reports whether the walk may go on.
-func (w *objectWalker) visitObject(object uint64, m Matrix, depth int) bool {
+// visitObject looks at one object, whose coordinates m maps to user space, where it is clipped, and reports whether the
+// walk may go on.
+func (w *objectWalker) visitObject(object uint64, m Matrix, clip Rect, depth int) bool {
 	if w.seen++; w.seen > w.limits.Objects {
 		w.out.Cut = true
 		return false
@@ -114,7 +118,7 @@ func (w *objectWalker) visitObject(object uint64, m Matrix, depth int) bool {
 	case objText:
 		w.addText(object, m)
 	case objPath:
-		w.addPath(object, m)
+		w.addPath(object, m, clip)
 	case objImage:
 		w.addImage(object, m)
 	case objShading:
@@ -127,10 +131,10 @@ func (w *objectWalker) visitObject(object uint64, m Matrix, depth int) bool {
 			w.out.Cut = true
 			return true
 		}
-		inner := w.objectMatrix(object).Concatenate(m)
+		inner, clip := w.objectMatrix(object).Concatenate(m), clip.intersect(w.clipOf(object, m))
 		n := w.in.callInt(fnFormCountObjects, object)
 		for i := range max(0, n) {
-			if !w.visitObject(w.in.callFunction(fnFormGetObject, object, uint64(i))&math.MaxUint32, inner, depth+1) {
+			if !w.visitObject(w.in.callFunction(fnFormGetObject, object, uint64(i))&math.MaxUint32, inner, clip, depth+1) {
 				return false
 			}
 		}
@@ -324,11 +328,16 @@ const (
 	rulingLength    = 8
 )
 
-func (w *objectWalker) addPath(object uint64, m Matrix) {
+func (w *objectWalker) addPath(object uint64, m Matrix, clip Rect) {
 	w.out.Paths++
 	r, ok := w.objectBounds(object, m)
 	if !ok || r.Right < r.Left || r.Top < r.Bottom {
 		return
+	}
+	clip = clip.intersect(w.clipOf(object, m))
+	clip = clip.widenedBy(rulingThickness / w.unit) // what lies along its edge stays as it is
+	if r = r.intersect(clip); r.Right < r.Left || r.Top < r.Bottom {
+		return // nothing of it is seen
 	}
 	b := &w.out.PathBounds
 	b.Left, b.Bottom = math.Min(b.Left, r.Left), math.Min(b.Bottom, r.Bottom)
@@ -357,11 +366,11 @@ func (w *objectWalker) addPath(object uint64, m Matrix) {
 		return // not stroked: an area, whose edges are no lines
 	}
 	w.segments -= n
-	w.addStraightEdges(object, w.objectMatrix(object).Concatenate(m), n)
+	w.addStraightEdges(object, w.objectMatrix(object).Concatenate(m), clip, n)
 }
 
-// addStraightEdges adds the straight segments of a stroked path that run along an axis.
-func (w *objectWalker) addStraightEdges(object uint64, m Matrix, n int) {
+// addStraightEdges adds the straight segments of a stroked path that run along an axis, as far as they are seen.
+func (w *objectWalker) addStraightEdges(object uint64, m Matrix, clip Rect, n int) {
 	const lineTo, moveTo = 0, 2
 	s := w.in.scratch
 	var x, y, startX, startY float64
@@ -375,19 +384,20 @@ func (w *objectWalker) addStraightEdges(object uint64, m Matrix, n int) {
 		px, py := m.MapPoint(p[0], p[1])
 		kind := w.in.callInt(fnSegmentType, segment)
 		if kind == lineTo {
-			r := Rect{math.Min(x, px), math.Min(y, py), math.Max(x, px), math.Max(y, py)}
-			if r.IsFinite() && w.isRuling(r) {
-				w.addRuling(r)
-			}
+			w.addEdge(Rect{math.Min(x, px), math.Min(y, py), math.Max(x, px), math.Max(y, py)}, clip)
 		}
 		if kind == moveTo {
 			startX, startY = px, py
 		}
 		x, y = px, py
 	}
-	// A rectangle's last edge is the closing one where the path does not draw it.
-	if r := (Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}); n > 2 &&
-		r.IsFinite() && w.isRuling(r) {
+	if n > 2 { // a rectangle's last edge is the closing one where the path does not draw it
+		w.addEdge(Rect{math.Min(x, startX), math.Min(y, startY), math.Max(x, startX), math.Max(y, startY)}, clip)
+	}
+}
+
+func (w *objectWalker) addEdge(r, clip Rect) {
+	if r = r.intersect(clip); r.IsFinite() && r.Right >= r.Left && r.Top >= r.Bottom && w.isRuling(r) {
 		w.addRuling(r)
 	}
 }

@@ -141,9 +141,9 @@ type textReader struct {
 	glyphs, reaching int
 	spaced           []spacedPair
 	written          map[int]writtenBlanks // by font
-	high             rune           // pending first half of a surrogate pair
-	blank            int            // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
-	gap              [charSize]byte // the record of that blank: the next character may be in the next batch
+	high             rune                  // pending first half of a surrogate pair
+	blank            int                   // index in out.Chars of a made-up blank whose next character is yet to come; -1 if none
+	gap              [charSize]byte        // the record of that blank: the next character may be in the next batch
 	out              Text
 }
 
