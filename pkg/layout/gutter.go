@@ -24,7 +24,7 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 		return nil
 	}
 	starts := c.findListColumns(parts)
-	if len(starts) == 0 && (c.areLabelledRows(parts) || c.areCentredCells(parts)) {
+	if len(starts) == 0 && (c.areLabelledRows(parts) || c.areCentredCells(parts) || c.areRowsWithHead(parts)) {
 		return nil
 	}
 	ends := []int{len(parts[0])} // of the columns

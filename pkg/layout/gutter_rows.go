@@ -51,6 +51,25 @@ func (j *gutterJudge) areRowsBelowHead(left, right []sideLine) bool {
 		min(measureSide(left, j.em).words, measureSide(right, j.em).words) <= words
 }
 
+// areRowsWithHead reports whether parts are the columns of a table with its head, whose lines are those that
+// areRowsBelowHead looks for. The cells of its last row may have fewer lines in one column than in another, so all
+// columns are looked at together.
+func (c columnSplitter) areRowsWithHead(parts [][]segment) bool {
+	const words = 3.5 // of a line
+	area := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, part := range parts {
+		for i := range part {
+			if part[i].table != nil {
+				return false
+			}
+			area = area.union(part[i].rect)
+		}
+	}
+	return c.rulings.across.encloseTable(area, 1, c.em) && slices.ContainsFunc(parts, func(part []segment) bool {
+		return measureSide(buildSide(part, c.em), c.em).words <= words
+	})
+}
+
 // areCentredRows reports whether what stands on the two sides of a gutter are the cells of rows, in the middle of the
 // height of each: room parts the lines of both sides into as many pieces, the middle of each stands level with that of
 // its neighbour, and several have fewer lines than their neighbours. Texts side by side begin level, if at all.

@@ -76,11 +76,12 @@ func (w wrappedRows) findRowDistance(rows [][]tableCell) float64 {
 		return 0
 	}
 	apart := (sorted[at-1] + sorted[at]) / 2
+	widest := reachOfColumns(rows)
 	for begins, i := 0, 0; i <= len(gaps); i++ {
 		if i < len(gaps) && gaps[i] < apart {
 			continue
 		}
-		if !isOneRow(rows[begins : i+1]) {
+		if lines := rows[begins : i+1]; !isOneRow(lines) && !w.areWrappedLines(lines, widest) {
 			return 0
 		}
 		begins = i + 1
@@ -178,8 +179,7 @@ func (w wrappedRows) endsLastRow(t *table, below tableLine) bool {
 				next = min(next, o.x0)
 			}
 		}
-		word := rectFromBox(below.cells[0].words[0].GetBbox())
-		return below.x1 < min(next, widest+w.em) && c.x1+word.width() > widest-slack*w.em
+		return below.x1 < min(next, widest+w.em) && !w.hasRoomFor(tableCell{segments: below.cells}, c.x1, widest)
 	}
 	return false
 }
