@@ -2,6 +2,7 @@ package tesseract
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -158,7 +159,8 @@ func isAboveBaseline(disc, next box, areas []box, height float64) bool {
 	return float64(disc[3]) <= float64(bottoms[len(bottoms)/2])-0.12*height
 }
 
-// insertBullet puts the bullet or the dash before its line, and takes out what was read in its stead.
+// insertBullet puts the bullet or the dash before its line, and takes out what was read in its stead. A dash that was read
+// as one stays what it was read as.
 func (p bulletPlace) insertBullet(height float64) {
 	const longest = 0.9 // hyphen, in heights of small letters
 	mark := word{text: bullet, box: p.disc, confidence: p.line.words[0].confidence}
@@ -169,6 +171,9 @@ func (p bulletPlace) insertBullet(height float64) {
 		}
 	}
 	if p.misread != nil {
+		if read := p.misread.words[0].text; mark.text != bullet && strings.Contains("-–—", read) {
+			mark.text = read
+		}
 		p.misread.words = p.misread.words[1:]
 	}
 	p.line.words = slices.Insert(slices.Clone(p.line.words), 0, mark)

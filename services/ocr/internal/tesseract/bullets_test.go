@@ -68,6 +68,7 @@ func TestBulletsAreMarked(t *testing.T) {
 		"nothing is there":         {"e", func(greyImage, int) {}, "e line"},
 		"a dash":                   {"", dash(22, 8), "– line"},
 		"a hyphen":                 {"~", dash(14, 8), "- line"},
+		"a long dash":              {"—", dash(22, 8), "— line"},
 		"a stroke on the baseline": {"", dash(22, 0), "line"},
 		"an equals sign": {"=", func(img greyImage, baseline int) {
 			dash(22, 4)(img, baseline)
