@@ -36,8 +36,11 @@ func (w *objectWalker) clipOf(object uint64, m Matrix) Rect {
 		}
 		w.clips[shared] = clip
 	}
-	if !clip.IsFinite() {
+	switch {
+	case !clip.IsFinite():
 		return everywhere
+	case clip.Right < clip.Left || clip.Top < clip.Bottom: // clips that share nothing
+		return clip
 	}
 	return m.MapRect(clip)
 }

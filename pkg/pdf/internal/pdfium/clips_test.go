@@ -22,6 +22,7 @@ func TestRulingsEndWhereTheyAreClipped(t *testing.T) {
 		{"no clip", grid, "", []Rect{{10, 100, 290, 100}, {10, 20, 290, 20}}},
 		{"a rectangle", "q 50 60 100 100 re W n " + grid + "Q", "", []Rect{{50, 100, 150, 100}}},
 		{"a clip within a clip", "q 50 60 100 100 re W n 100 0 200 200 re W n " + grid + "Q", "", []Rect{{100, 100, 150, 100}}},
+		{"clips apart from each other", "q 50 60 40 100 re W n 200 0 90 200 re W n " + grid + "Q", "", nil},
 		{"after the clip", "q 50 60 100 100 re W n 60 80 m 90 80 l S Q " + grid, "", []Rect{{60, 80, 90, 80}, {10, 100, 290, 100}, {10, 20, 290, 20}}},
 		{"one path of two lines", "q 50 60 100 100 re W n 10 100 m 290 100 l 10 20 m 290 20 l S Q", "", []Rect{{50, 100, 150, 100}}},
 		{"along its edge", "q 10 100 280 100 re W n 10 100 m 290 100 l S Q", "", []Rect{{10, 100, 290, 100}}},
