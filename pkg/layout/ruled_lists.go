@@ -11,6 +11,9 @@ import (
 // line, so that no line of it has wrapped. Of the others each entry is one word, or they had room as well.
 func (t ruledTable) findListedRows(cells []int) []float64 {
 	const fewest = 3 // entries, and columns with as many
+	if len(cells) < fewest {
+		return nil
+	}
 	lists := make([][]row, len(cells))
 	var longest []row
 	for k, i := range cells {
