@@ -60,22 +60,25 @@ func (c columnSplitter) countBeginnings(labels, text []sideLine) int {
 // repeatCounters reports whether a part begins with the numbers that the lines level with it on the left begin with: in
 // a form the number of a line stands before its text, and again before the box at its end.
 func (c columnSplitter) repeatCounters(left [][]segment, right []segment) bool {
-	const fewest, most = 3, 3 // numbers; parts on the left
+	const fewest, most, level = 3, 3, 0.5 // numbers; parts on the left; ems
 	if len(left) > most || len(right) < fewest {
 		return false
 	}
-	lines, n := buildSide(slices.Concat(left...), c.em), 0
-	at := 0
-	for _, again := range buildSide(right, c.em) {
-		for at < len(lines) && lines[at].centerY() < again.centerY()-0.5*c.em {
+	numbers := buildSide(right, c.em)
+	if len(numbers) < fewest || slices.ContainsFunc(numbers, func(l sideLine) bool {
+		_, err := strconv.Atoi(l.first.GetText())
+		return err != nil
+	}) {
+		return false
+	}
+	lines, at := buildSide(slices.Concat(left...), c.em), 0
+	for _, again := range numbers {
+		for at < len(lines) && lines[at].centerY() < again.centerY()-level*c.em {
 			at++
 		}
-		_, err := strconv.Atoi(again.first.GetText())
-		if err != nil || at == len(lines) || lines[at].centerY() > again.centerY()+0.5*c.em ||
-			lines[at].first.GetText() != again.first.GetText() {
+		if at == len(lines) || lines[at].centerY() > again.centerY()+level*c.em || lines[at].first.GetText() != again.first.GetText() {
 			return false
 		}
-		n++
 	}
-	return n >= fewest
+	return true
 }

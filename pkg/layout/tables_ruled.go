@@ -390,7 +390,8 @@ func distributeSegments(parts []tableCell, segments []segment, tn rotation, em f
 
 // splitRuledRows parts the rows of a table that has lines between its columns but not between all of its rows: where
 // a column holds several numbers one below the other, each is a row, for numbers do not wrap; a range of them may. So
-// are the lines of cells that list entries side by side. A row that would make more than maxGridCells of the table's cells stays whole.
+// are the lines of cells that list entries side by side. A row that would make more than maxGridCells of the table's
+// cells stays whole.
 func (t ruledTable) splitRuledRows() {
 	starts := make([][]int, t.rows) // the cells that begin in each row
 	reached := make([]bool, t.rows) // by a cell of several rows

@@ -27,27 +27,34 @@ func TestWordSpacingOfLetters(t *testing.T) {
 		{"digits a narrow blank apart", "(1000) Tj 24 0 Td (2000) Tj", "10002000"},
 	} {
 		// The code of the blank is the letter k; words are parted by numbers, as such fonts have no blank.
-		pdf := "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n" +
-			"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +
-			"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >> endobj\n" +
-			"5 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /Differences [32 /k] >> >> endobj\n"
-		content := "BT /F 10 Tf 20 100 Td " + tt.content + " ET"
-		pdf += fmt.Sprintf("4 0 obj << /Length %d >> stream\n%s\nendstream endobj\ntrailer << /Root 1 0 R >>\n", len(content), content)
-		d := openFile(t, in, pdftest.File{Name: tt.name, PDF: []byte(pdf)})
-		p, ok := d.LoadPage(0)
-		if !ok {
-			t.Fatal("the page does not load")
-		}
-		got := ""
-		for _, c := range p.ReadText(100).Chars {
-			if !c.Tight {
-				got += string(c.Rune)
-			}
-		}
-		if got != tt.want {
+		if got := shownText(t, in, "/Encoding << /Differences [32 /k] >>", "/F 10 Tf 20 100 Td "+tt.content); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
-		p.Close()
-		d.Close()
 	}
+}
+
+// shownText returns the text of a page that shows a text object in Helvetica, without the blanks that are none. The font
+// has more entries as given.
+func shownText(t *testing.T, in *Instance, font, content string) string {
+	t.Helper()
+	content = "BT " + content + " ET"
+	pdf := "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n" +
+		"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +
+		"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >> endobj\n" +
+		"5 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica " + font + " >> endobj\n" +
+		fmt.Sprintf("4 0 obj << /Length %d >> stream\n%s\nendstream endobj\ntrailer << /Root 1 0 R >>\n", len(content), content)
+	d := openFile(t, in, pdftest.File{Name: content, PDF: []byte(pdf)})
+	defer d.Close()
+	p, ok := d.LoadPage(0)
+	if !ok {
+		t.Fatal("the page does not load")
+	}
+	defer p.Close()
+	got := ""
+	for _, c := range p.ReadText(100).Chars {
+		if !c.Tight {
+			got += string(c.Rune)
+		}
+	}
+	return got
 }

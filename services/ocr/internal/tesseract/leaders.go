@@ -264,7 +264,7 @@ func lettersOf(areas []box, height float64) []box {
 	return out
 }
 
-// lettersOver returns the letters that stand over the dots, which are a line below them then.
+// lettersOver returns the letters that stand over the dots: where they do all along, the dots are a line below them.
 func (l leader) lettersOver(letters []box, height float64) []box {
 	const above = 1.5 // letters' heights
 	row := l.box()
