@@ -185,8 +185,7 @@ func (f fullReader) Read(p []byte) (int, error) {
 // timeUploads returns how long each upload took, in milliseconds, shortest first. The bodies differ in their ends
 // alone, so that making them costs the cores that are measured next to nothing.
 func timeUploads(ctx context.Context, s *server, load uploadLoad) ([]float64, error) {
-	base := pdftest.BornDigital(1).PDF
-	base = append(base, bytes.Repeat([]byte{' '}, load.size-len(base)-20)...)
+	base := padDocument(pdftest.BornDigital(1).PDF, load.size-20)
 	latencies := make([]float64, load.uploads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(load.atOnce)
@@ -203,6 +202,16 @@ func timeUploads(ctx context.Context, s *server, load uploadLoad) ([]float64, er
 	}
 	slices.Sort(latencies)
 	return latencies, nil
+}
+
+// padDocument makes a document of size bytes by white space before its table of objects, which is found as before: a
+// file that goes on for long behind its end is a damaged one to readers of PDF, and they repair it.
+func padDocument(pdf []byte, size int) []byte {
+	table, end := bytes.LastIndex(pdf, []byte("\nxref\n"))+1, bytes.LastIndex(pdf, []byte("startxref\n"))
+	last := fmt.Sprintf("startxref\n%09d\n%%%%EOF\n", table)
+	room := bytes.Repeat([]byte{' '}, size-end-len(last))
+	last = fmt.Sprintf("startxref\n%09d\n%%%%EOF\n", table+len(room))
+	return slices.Concat(pdf[:table], room, pdf[table:end], []byte(last))
 }
 
 // formatTail tells of sorted latencies in milliseconds what a row shows.
