@@ -155,57 +155,78 @@ func isContinuation(a, b *BlockEvidence) bool {
 	}
 }
 
-// mergeTables finds tables that go on over a page break: the last thing on one page and the first on the next, with
-// as many columns and in the same place.
+// mergeTables finds tables that go on over the end of a page or column: the last thing there and the first on the next,
+// with as many columns, and in the same place or with the same head again.
 func (p *Plan) mergeTables(pages []*Evidence) {
-	var last *BlockEvidence
-	var lastRef TableRef
-	open := false // the last merge may go on
+	var last *openTable
 	for _, e := range pages {
-		plan := p.pages[e.Number]
-		first := true
-		number := 0
-		var end *BlockEvidence
-		var endRef TableRef
+		plan, number, captioned := p.pages[e.Number], 0, false
+		if last != nil && last.ref.Page != e.Number-1 {
+			last = nil
+		}
 		for j := range e.Blocks {
 			b := &e.Blocks[j]
-			if plan.isRunningBlock(j) || blockTypes[b.Type] == layout.Footnote || b.Words == 0 {
+			kind := blockTypes[b.Type]
+			if plan.isRunningBlock(j) || kind == layout.Footnote || b.Words == 0 {
 				continue
 			}
-			if blockTypes[b.Type] != layout.Table {
-				first, end = first && blockTypes[b.Type] == layout.Caption, nil
+			if kind != layout.Table {
+				if captioned = kind == layout.Caption; !captioned {
+					last = nil
+				}
 				continue
 			}
 			number++
-			ref := TableRef{e.Number, number}
-			if first && last != nil && lastRef.Page == e.Number-1 && isTableContinuation(last, b) {
-				if !open {
-					p.Merges = append(p.Merges, Merge{Tables: []TableRef{lastRef}})
-					if last.Key == b.Key {
-						p.Merges[len(p.Merges)-1].HeaderRows = b.Depth
-					}
-				}
-				m := &p.Merges[len(p.Merges)-1]
-				m.Tables = append(m.Tables, ref)
-				if last.Key != b.Key {
-					m.HeaderRows = 0
-				}
-				open = true
+			at := TableRef{e.Number, number}
+			if last == nil || !last.goesOnIn(b, at, captioned) {
+				last = &openTable{block: b, ref: at, merge: -1}
 			} else {
-				open = false
+				p.mergeTable(last, b, at)
 			}
-			first, end, endRef = false, b, ref
-		}
-		if last, lastRef = end, endRef; end == nil {
-			open = false
+			captioned = false
 		}
 	}
 }
 
-// isTableContinuation reports whether one table goes on with the columns of another.
-func isTableContinuation(a, b *BlockEvidence) bool {
-	const slack = 8
-	return a.Columns == b.Columns && absFloat(a.Box[0]-b.Box[0]) < slack && absFloat(a.Box[2]-b.Box[2]) < slack
+// openTable is a table with which a page or column ends so far.
+type openTable struct {
+	block *BlockEvidence
+	ref   TableRef
+	merge int // its place among the merges; -1 if it is in none
+}
+
+// mergeTable makes a table a part of the one before it.
+func (p *Plan) mergeTable(last *openTable, b *BlockEvidence, at TableRef) {
+	if last.merge < 0 {
+		last.merge = len(p.Merges)
+		p.Merges = append(p.Merges, Merge{Tables: []TableRef{last.ref}})
+		if last.block.Key == b.Key {
+			p.Merges[last.merge].HeaderRows = b.Depth
+		}
+	}
+	m := &p.Merges[last.merge]
+	m.Tables = append(m.Tables, at)
+	if last.block.Key != b.Key {
+		m.HeaderRows = 0
+	}
+	last.block, last.ref = b, at
+}
+
+// goesOnIn reports whether a table goes on in the next, which may have a caption again on another page: its columns
+// stand in the same place there, or at the head of a page or column begin with the same head.
+func (t *openTable) goesOnIn(b *BlockEvidence, at TableRef, captioned bool) bool {
+	const slack, alike = 8, 0.25 // points; of the width
+	a := t.block
+	if a.Columns != b.Columns {
+		return false
+	}
+	onNextPage := at.Page != t.ref.Page
+	if onNextPage && absFloat(a.Box[0]-b.Box[0]) < slack && absFloat(a.Box[2]-b.Box[2]) < slack {
+		return true
+	}
+	inNext := onNextPage || !isInColumnOf(a, b) && b.Box[1] < a.Box[1]
+	width := max(a.Box[2]-a.Box[0], b.Box[2]-b.Box[0])
+	return inNext && !captioned && a.Key == b.Key && absFloat(a.Box[2]-a.Box[0]-b.Box[2]+b.Box[0]) < alike*width
 }
 
 func absFloat(v float32) float32 { return max(v, -v) }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"testing"
 
 	"inkstream.dev/pkg/layout"
@@ -180,5 +181,48 @@ func TestParagraphsGoOnBelow(t *testing.T) {
 		if got := p.GetBlocks()[0].GetContinued(); got != want {
 			t.Errorf("at %.0f: goes on: %t, want %t", x, got, want)
 		}
+	}
+}
+
+func TestMerges(t *testing.T) {
+	t.Parallel()
+	head, rows := []string{"Item", "Count"}, []string{"Pears", "12"}
+	for _, tt := range []struct {
+		name  string
+		pages []*inkstreamv1.Page
+		want  []Merge
+	}{
+		{
+			"over three pages, with the headings again",
+			[]*inkstreamv1.Page{page(1, prose(72), table(72, 300, 600, head, rows)), page(2, table(72, 300, 72, head, rows)),
+				page(3, table(72, 300, 72, head, rows), prose(300))},
+			[]Merge{{Tables: []TableRef{{1, 1}, {2, 1}, {3, 1}}, HeaderRows: 1}},
+		},
+		{
+			"without the headings",
+			[]*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)), page(2, table(72, 300, 72, rows, rows))},
+			[]Merge{{Tables: []TableRef{{1, 1}, {2, 1}}}},
+		},
+		{"text between them", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)),
+			page(2, prose(72), table(72, 300, 150, head, rows))}, nil},
+		{"other columns", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)),
+			page(2, table(72, 300, 72, []string{"a", "b", "c"}, []string{"d", "e", "f"}))}, nil},
+		{"another place", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)),
+			page(2, table(172, 400, 72, rows, rows))}, nil},
+		{"another place, with the headings again", []*inkstreamv1.Page{page(1, table(310, 520, 600, head, rows)),
+			page(2, table(72, 282, 72, head, rows))}, []Merge{{Tables: []TableRef{{1, 1}, {2, 1}}, HeaderRows: 1}}},
+		{"in the next column", []*inkstreamv1.Page{page(1, prose(72), table(72, 280, 600, head, rows), table(310, 520, 72, head, rows))},
+			[]Merge{{Tables: []TableRef{{1, 1}, {1, 2}}, HeaderRows: 1}}},
+		{"in the next column, without the headings", []*inkstreamv1.Page{page(1, table(72, 280, 600, head, rows), table(310, 520, 72, rows, rows))}, nil},
+		{"beside each other", []*inkstreamv1.Page{page(1, table(72, 280, 600, head, rows), table(310, 520, 600, head, rows))}, nil},
+		{"below each other", []*inkstreamv1.Page{page(1, table(72, 280, 100, head, rows), table(72, 280, 300, head, rows))}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			plan := planned(t, nil, tt.pages...)
+			if got, want := fmt.Sprint(plan.Merges), fmt.Sprint(tt.want); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }

@@ -22,7 +22,7 @@ type Head struct {
 	Words     int             `json:"words"`
 	Document  json.RawMessage `json:"document,omitempty"`
 	Findings  any             `json:"findings,omitempty"`
-	// TableMerges says which tables of neighbouring pages are one. The tables themselves stand as they are, so that a
+	// TableMerges says which tables of neighbouring pages or columns are one. The tables stand as they are, so that a
 	// merge can be undone.
 	TableMerges []Merge `json:"tableMerges,omitempty"`
 	// Lean leaves out the boxes and sizes of words.

@@ -18,8 +18,8 @@ type Plan struct {
 	pages map[int]*pagePlan
 }
 
-// Merge says that tables on pages that follow one another are one. It changes nothing by itself: the tables stand as
-// they are, one a page.
+// Merge says that tables which follow each other on pages or in columns are one. It changes nothing by itself: the
+// tables stand as they are.
 type Merge struct {
 	Tables []TableRef `json:"tables"`
 	// HeaderRows is how many rows at the head of each table but the first repeat those of the first.
