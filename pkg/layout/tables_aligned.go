@@ -2,7 +2,6 @@ package layout
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -69,6 +68,7 @@ func (a *aligner) splitRowGroups(rows []row) []rowGroup {
 			}
 		}
 	}
+	leaveStretchedLines(lines, a.textSetting)
 	leaveContents(lines, a.style)
 	leaveOptions(lines)
 	var out []rowGroup
@@ -460,41 +460,4 @@ func countAlignedBoxes(boxes []rect, slack float64) int {
 		}
 	}
 	return best
-}
-
-// isJustifiedText reports whether what looks like a table of two or three columns are a few lines of a narrow
-// justified column with wide blanks: they fill it from edge to edge, the blanks end anywhere, and so wide is a line of
-// text among them, right above or below too.
-func (a *aligner) isJustifiedText(t *table, lines []tableLine, first, end int) bool {
-	const mostRows, widest, slack, near, aligned = 16, 22.0, 0.15, 1.2, 0.6 // rows, ems, the share of them
-	const byChance = 2.5                                                    // blanks that end below each other, at most
-	if t.columns > 3 || end-first > mostRows || t.width() > widest*a.em {
-		return false
-	}
-	var starts []float64 // of what stands right of the blanks
-	figures := 0
-	for _, r := range lines[first:end] {
-		if !r.several {
-			continue
-		}
-		last := r.cells[len(r.cells)-1]
-		if r.x0 > t.x0+slack*a.em || r.x1 < t.x1-slack*a.em {
-			return false
-		}
-		if isNumeric(segmentsText([]segment{last})) {
-			figures++
-		}
-		starts = append(starts, last.x0)
-	}
-	n := alignedShare(starts, slack*a.em) * float64(len(starts))
-	if 2*figures > len(starts) || n > aligned*float64(len(starts)) && (n > byChance || int(n+0.5) == len(starts)) {
-		return false
-	}
-	for i := max(0, first-1); i < min(end+1, len(lines)); i++ {
-		if r := &lines[i]; !r.several && math.Abs(r.x0-t.x0) < slack*a.em && math.Abs(r.x1-t.x1) < slack*a.em && countRowWords(r.row) > 1 &&
-			spanDistance(r.y0, r.y1, t.y0, t.y1) < near*a.em {
-			return true
-		}
-	}
-	return false
 }
