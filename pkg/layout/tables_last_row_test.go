@@ -19,12 +19,21 @@ func TestLastRowWraps(t *testing.T) {
 		want        string
 	}{
 		{"a label", []string{"100:Offices along", "200:9,083", "260:136"}, []string{"100:harbours"}, 0, head + "0=Offices along harbours 1=9,083 2=136"},
+		{"a label with a capital, where rows stand farther apart", []string{"100:Offices along", "200:9,083", "260:136"}, []string{"100:Hamburg"}, -1,
+			head + "0=Offices along Hamburg 1=9,083 2=136"},
 		{"a line that had room", []string{"100:Hesse", "200:9,083", "260:136"}, []string{"100:all"}, 0, head + "0=Hesse 1=9,083 2=136"},
 		{"a line as long as text", []string{"100:Offices along", "200:9,083", "260:136"}, []string{"100:harbours of the north and their islands"}, 0,
 			head + "0=Offices along 1=9,083 2=136"},
 		{"a line below a rule", []string{"100:Offices along", "200:9,083", "260:136"}, []string{"100:harbours"}, 146.5, head + "0=Offices along 1=9,083 2=136"},
 	} {
 		page := ruledPage(nil, rowsAt(100, 10, append(rows(tt.last...), tt.below)...))
+		for i, l := range page.Blocks[0].Lines { // three words in each but the last
+			if row := min(i/3, 3); tt.rule < 0 {
+				for _, w := range l.Words {
+					w.Bbox[1], w.Bbox[3] = w.Bbox[1]+float32(4*row), w.Bbox[3]+float32(4*row)
+				}
+			}
+		}
 		if tt.rule > 0 {
 			page.Rulings = across(100, 290, tt.rule)
 		}

@@ -11,16 +11,13 @@ type wrappedRows struct{ textSetting }
 
 // merge puts rows that only go on with the text of the row above to that row.
 func (w wrappedRows) merge(t *table) {
-	byRow := make([][]tableCell, t.rows)
-	for _, c := range t.cells {
-		byRow[c.row] = append(byRow[c.row], c)
-	}
+	byRow := t.cellsByRow()
 	apart := w.findRowDistance(byRow)
 	if apart == 0 {
 		apart = w.findRuledDistance(byRow, t.rect)
 	}
 	t.rowDistance = apart
-	labels := w.measureLabels(byRow)
+	labels, closest := w.measureLabels(byRow), leastRowGap(byRow)-closerThanRows*w.em
 	var out [][]tableCell
 	for r, cells := range byRow {
 		continues := false
@@ -30,7 +27,7 @@ func (w wrappedRows) merge(t *table) {
 			continues = cellsTop(cells)-cellsBottom(out[len(out)-1]) < apart
 		default:
 			continues = w.continuesRow(out[len(out)-1], cells) || w.endsLabel(byRow[r-1], cells, labels) ||
-				labels.areWrapped && w.continuesLabel(byRow[r-1], cells, labels) != noLabelWrap
+				(labels.areWrapped || cellsTop(cells)-cellsBottom(byRow[r-1]) < closest) && w.continuesLabel(byRow[r-1], cells, labels) != noLabelWrap
 		}
 		if continues {
 			last := out[len(out)-1]
@@ -158,11 +155,12 @@ func (w wrappedRows) countTail(t *table, below []tableLine) int {
 }
 
 // endsLastRow reports whether a line below a table is the second line of a cell of its last row: it stands close, begins
-// where that cell does with a small letter, stays in its column, and its first word has no room in the line above.
+// where that cell does, with a small letter or closer than any row below another, stays in its column, and its first word
+// has no room in the line above.
 func (w wrappedRows) endsLastRow(t *table, below tableLine) bool {
 	const near, slack = 0.5, 0.3 // ems
 	if below.several || len(below.cells) == 0 || len(below.cells[0].words) == 0 || below.y0-t.y1 > near*w.em ||
-		!startsLower(segmentsText(below.cells)) || w.across.hasBetween(t.y1-slack*w.em, below.y0+slack*w.em, t.x0, t.x1) {
+		!startsLower(segmentsText(below.cells)) && below.y0-t.y1 > leastRowGap(t.cellsByRow())-closerThanRows*w.em || w.across.hasBetween(t.y1-slack*w.em, below.y0+slack*w.em, t.x0, t.x1) {
 		return false
 	}
 	for _, c := range t.cells {
@@ -182,6 +180,34 @@ func (w wrappedRows) endsLastRow(t *table, below tableLine) bool {
 		return below.x1 < min(next, widest+w.em) && !w.hasRoomFor(tableCell{segments: below.cells}, c.x1, widest)
 	}
 	return false
+}
+
+// closerThanRows is how much closer, in ems, than any row below another the next line of a cell stands.
+const closerThanRows = 0.2
+
+// leastRowGap returns the least room above a row with several cells; none are told apart by it where there are few.
+func leastRowGap(rows [][]tableCell) float64 {
+	const fewest = 2
+	least, n := math.Inf(1), 0
+	for r := 1; r < len(rows); r++ {
+		if len(rows[r]) > 1 && len(rows[r-1]) > 0 {
+			least = min(least, cellsTop(rows[r])-cellsBottom(rows[r-1]))
+			n++
+		}
+	}
+	if n < fewest {
+		return 0
+	}
+	return least
+}
+
+// cellsByRow returns the cells of each row.
+func (t *table) cellsByRow() [][]tableCell {
+	out := make([][]tableCell, t.rows)
+	for _, c := range t.cells {
+		out[c.row] = append(out[c.row], c)
+	}
+	return out
 }
 
 func isFigureOrSpan(c tableCell) bool { return c.columnSpan > 1 || isNumeric(segmentsText(c.segments)) }
