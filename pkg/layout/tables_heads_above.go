@@ -17,18 +17,20 @@ const (
 )
 
 // attachHeads gives tables whose first row has figures already the lines right above them as their head, where those
-// stand over their columns, and returns the blocks that are left. Where the heads of columns have several lines,
-// level at their upper or lower edge or in the middle, these make no rows, and a head over several columns closes the
-// gaps between those: so the rows of the table were found without them.
+// stand over their columns, others a line in a font of its own that heads each column, and returns the blocks that are
+// left. Where the heads of columns have several lines, level at their upper or lower edge or in the middle, these make no
+// rows, and a head over several columns closes the gaps between those: so the rows of the table were found without them.
 func attachHeads(blocks []*inkstreamv1.Block, em float64) []*inkstreamv1.Block {
 	for i, b := range blocks {
 		if b.GetTable() == nil || len(b.GetLines()) == 0 || b.GetLines()[0].GetAngle() != 0 {
 			continue
 		}
-		switch h, ok := newHeadAbove(b, em); {
-		case ok:
-			h.attach(blocks[max(0, i-mostHeadBlocks):i])
-		case len(h.columns) > 0:
+		h, ok := newHeadAbove(b, em)
+		if !ok {
+			continue
+		}
+		h.attach(blocks[max(0, i-mostHeadBlocks):i])
+		if !h.figures {
 			h.attachRaisedHead(blocks[:i])
 		}
 	}
@@ -42,11 +44,12 @@ type headAbove struct {
 	em      float64
 	size    float64 // of its type; 0 where that is unknown
 	columns []span
+	figures bool // the first row has figures, and so it is no head
 }
 
-// newHeadAbove prepares to look for the head of a table; false if the table has one, or its columns do not stand apart.
+// newHeadAbove prepares to look for the head of a table; false if its columns do not stand apart.
 func newHeadAbove(b *inkstreamv1.Block, em float64) (headAbove, bool) {
-	const fewest, slack = 3, 1.0 // columns, and points
+	const fewest, slack = 2, 1.0 // columns, and points
 	t := b.GetTable()
 	n := int(t.GetColumns())
 	if n < fewest || n > len(t.GetCells()) || !isValidBox(b.GetBbox()) {
@@ -75,7 +78,32 @@ func newHeadAbove(b *inkstreamv1.Block, em float64) (headAbove, bool) {
 	if words := b.GetLines()[0].GetWords(); len(words) > 0 {
 		h.size = float64(words[0].GetSize())
 	}
-	return h, 2*figures >= n-1
+	h.figures = n > 2 && 2*figures >= n-1
+	return h, true
+}
+
+// headsEach reports whether each column has one piece, in a font that hardly a word of the table is in.
+func (h headAbove) headsEach(pieces []headPiece) bool {
+	const below = 0.1 // the share of such words
+	if len(pieces) != len(h.columns) {
+		return false
+	}
+	headed, font := make([]bool, len(h.columns)), pieces[0].words[0].GetFont()
+	for _, p := range pieces {
+		if p.first != p.last || headed[p.first] || p.words[0].GetFont() != font {
+			return false
+		}
+		headed[p.first] = true
+	}
+	same, all := 0, 0
+	for _, l := range h.block.GetLines() {
+		for _, w := range l.GetWords() {
+			if all++; w.GetFont() == font {
+				same++
+			}
+		}
+	}
+	return float64(same) < below*float64(all)
 }
 
 // headPiece is a piece of a head, and the columns that it stands over.
@@ -125,7 +153,7 @@ func (h headAbove) attach(before []*inkstreamv1.Block) {
 			return
 		}
 	}
-	if !h.covers(pieces) {
+	if h.figures && !h.covers(pieces) || !h.figures && !h.headsEach(pieces) {
 		return
 	}
 	for _, b := range before {

@@ -185,3 +185,20 @@ func TestRaisedHeads(t *testing.T) {
 		}
 	}
 }
+
+// TestAttachHeadsInTheirFont gives a table of words the line right above it that heads each column in a font of its own,
+// and not one in the font of its cells.
+func TestAttachHeadsInTheirFont(t *testing.T) {
+	t.Parallel()
+	for font, want := range map[int32]int32{1: 4, 0: 3} {
+		table := figuresBelow(100)
+		for i, c := range table.GetTable().GetCells() {
+			c.Text = []string{"lock", "The cell has one", "Written by it", "Stores where"}[i%4]
+		}
+		heads := set(font, at(65, 88, 10, "Column"), at(180, 88, 10, "Use"), at(240, 88, 10, "By"), at(300, 88, 10, "Data"))
+		blocks := attachHeads([]*inkstreamv1.Block{textBlock(heads...), table}, 10)
+		if got := blocks[len(blocks)-1].GetTable().GetRows(); got != want {
+			t.Errorf("heads in font %d: got %d rows, want %d", font, got, want)
+		}
+	}
+}
