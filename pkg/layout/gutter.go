@@ -24,7 +24,7 @@ func (c columnSplitter) splitColumns(band pageBand) [][]segment {
 		return nil
 	}
 	starts := c.findListColumns(parts)
-	if len(starts) == 0 && (c.areLabelledRows(parts) || c.areCentredCells(parts) || c.areRowsWithHead(parts)) {
+	if len(starts) == 0 && (c.areLabelledRows(parts) || c.areCentredCells(parts) || c.areRowsWithHead(parts) || c.haveHeadsAboveFigures(parts)) {
 		return nil
 	}
 	ends := []int{len(parts[0])} // of the columns
@@ -77,14 +77,22 @@ func (b *pageBand) splitAtGutters() (parts [][]segment, gaps []span) {
 	return slices.DeleteFunc(parts, func(p []segment) bool { return len(p) == 0 }), gaps
 }
 
-// isLabelledTable reports whether a band is a table whose rows room sets apart: a row by itself may look like columns
-// of text.
-func (c columnSplitter) isLabelledTable(band pageBand) bool {
+// isTableOfRows reports whether a band is a table whose rows room sets apart, by its labels or its heads: a row by itself
+// may look like columns of text.
+func (c columnSplitter) isTableOfRows(band pageBand) bool {
 	if len(band.freeSpans) == 0 {
 		return false
 	}
 	parts, _ := band.splitAtGutters()
-	return c.areLabelledRows(parts)
+	if c.areLabelledRows(parts) || c.haveHeadsAboveFigures(parts) {
+		return true
+	}
+	for i := 1; i < len(parts); i++ {
+		if !areHeadedRows(buildSide(parts[i-1], c.em), buildSide(parts[i], c.em), c.em) {
+			return false
+		}
+	}
+	return len(parts) > 1
 }
 
 // partsColumns reports whether the gutter left of part at parts columns, of which the one on its left begins at part

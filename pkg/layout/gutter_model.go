@@ -53,7 +53,7 @@ func (j *gutterJudge) isColumnGutter(left, right []sideLine, gap span, gutters i
 		return false // the rest of a table
 	}
 	if j.isWithinFramedRows(left, right, gap) || countAcross(left, right, j.em) || j.areCellsBetweenRules(left, right, gap) ||
-		j.areRowsBelowHead(left, right) || areCentredRows(left, right, j.em) {
+		j.areRowsBelowHead(left, right) || areHeadedRows(left, right, j.em) || areCentredRows(left, right, j.em) {
 		return false
 	}
 	if gutters > 1 && (beginsNumberedLines(left, right) || numbersLines(left, right)) || areMarginNotes(right, left, j.em) ||

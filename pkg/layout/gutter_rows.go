@@ -131,15 +131,22 @@ func (c columnSplitter) areCentredCells(parts [][]segment) bool {
 
 // splitAtRoom returns the boxes of what room parts among lines one below the other.
 func splitAtRoom(lines []sideLine, em float64) []rect {
-	const more, widest = 0.2, 2.0 // ems
-	var steps []float64
+	return splitAtSteps(lines, leastStep(lines, em), em)
+}
+
+// leastStep returns the least distance from a line to the next, at most two ems.
+func leastStep(lines []sideLine, em float64) float64 {
+	const widest = 2.0 // ems
+	least := widest * em
 	for i := 1; i < len(lines); i++ {
-		steps = append(steps, lines[i].y1-lines[i-1].y1)
+		least = min(least, lines[i].y1-lines[i-1].y1)
 	}
-	pitch := 0.0
-	if len(steps) > 0 {
-		pitch = min(slices.Min(steps), widest*em)
-	}
+	return least
+}
+
+// splitAtSteps returns the boxes of what steps wider than a pitch part among lines one below the other.
+func splitAtSteps(lines []sideLine, pitch, em float64) []rect {
+	const more = 0.2 // ems
 	var out []rect
 	for i, l := range lines {
 		if i > 0 && l.y1-lines[i-1].y1 <= pitch+more*em {

@@ -218,13 +218,47 @@ func (t *tableCandidate) hasColumnsOfValues() bool {
 	return float64(count) <= words*float64(inner) && float64(again) >= values*float64(inner-t.columns+1)
 }
 
+// hasOwnHead reports whether the first row heads every column in a font that no cell below it is set in, nearly all rows
+// fill their columns, and each column begins, ends or has its middle at one place. Texts side by side with their headings
+// have no rows: their lines go on with those above.
+func (t *tableCandidate) hasOwnHead() bool {
+	const rows, filled, aligned, slack, runsOn = 3, 0.7, 0.9, 0.2, 0.4 // with the head; shares of the cells and of a column's; ems; of the first column's
+	heads, small := 0, 0
+	font := t.cells[0].segments[0].words[0].GetFont()
+	columns := make([][]rect, t.columns)
+	for i := range t.cells {
+		c := &t.cells[i]
+		own := c.segments[0].words[0].GetFont() == font
+		switch {
+		case own != (c.row == 0) || c.columnSpan > 1:
+			return false
+		case own:
+			heads++
+			continue
+		case c.column == 0 && startsLower(segmentsText(c.segments)):
+			small++
+		}
+		columns[c.column] = append(columns[c.column], c.rect)
+	}
+	cells := len(t.cells) - heads
+	if heads < t.columns || t.rows < rows || float64(cells) < filled*float64((t.rows-1)*t.columns) || float64(small) > runsOn*float64(len(columns[0])) {
+		return false
+	}
+	for _, boxes := range columns {
+		if float64(countAlignedBoxes(boxes, slack*t.em)) < aligned*float64(len(boxes)) {
+			return false
+		}
+	}
+	return true
+}
+
 // isTable reports whether rows and columns are a table. The judge, if there is one, decides in the place of the model.
 func (t *tableCandidate) isTable(judge func(TableSample) bool) bool {
 	if t.standsBesideText() || t.headsTextsBeside() || t.hasLinesToSignOn() {
 		return false
 	}
 	features := t.measure()
-	is := tableModel().Probability(features) >= 0.5 || t.hasCentredRows() || t.hasLabelledRows() || t.hasColumnsOfValues() || t.across.encloseTable(t.rect, 1, t.em)
+	is := tableModel().Probability(features) >= 0.5 || t.hasCentredRows() || t.hasLabelledRows() || t.hasColumnsOfValues() || t.hasOwnHead() || t.across.encloseTable(t.rect, 1, t.em)
 	if judge == nil {
 		return is
 	}

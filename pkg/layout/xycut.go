@@ -80,7 +80,7 @@ func (c *cutter) cutRegion(segments []segment, depth int) {
 		if take(band, c.gutterJudge) {
 			continue
 		}
-		if (columnSplitter{c.gutterJudge}).isLabelledTable(band) {
+		if (columnSplitter{c.gutterJudge}).isTableOfRows(band) {
 			end += len(band.segments)
 			continue
 		}
