@@ -8,13 +8,14 @@ import (
 // PDFium makes up blanks for the room that numbers between glyphs make, and between text objects for a fifth or a
 // fourth of an em of ink. Two kinds of blanks it does not see. Word spacing (PDF 32000-1, 9.3.3) belongs to the
 // character code 32 alone, and fonts that were made for one file use that code for any letter: the room behind that
-// letter is all that parts two words. And tightly set lines, of which each word is an object, have narrower blanks.
+// letter is all that parts two words; Ghostscript writes the two letters around a blank as an object with character spacing.
+// And tightly set lines, of which each word is an object, have narrower blanks.
 
 const (
 	// minSpacedInk is how far apart, in ems, the ink of two glyphs of a text object stands at least for their advance
 	// widths to be asked for, and minWordSpace how far those are apart where words part; the others are those between
 	// glyphs of two objects.
-	minSpacedInk, minWordSpace         = 0.3, 0.2
+	minSpacedInk, minWordSpace         = 0.22, 0.2
 	minInkOfObjects, minSpaceOfObjects = 0.18, 0.15
 	// Where glyphs of a word, of which spacedWindow on either side are looked at, stand farther apart than that in the
 	// median, by their advance widths or by their ink, its letters are set apart.

@@ -17,6 +17,7 @@ func TestWordSpacingOfLetters(t *testing.T) {
 		{"none", "(dis storing) Tj", "diskstoring"},
 		{"little", "1 Tw (dis storing) Tj", "diskstoring"},
 		{"letters set apart", "5 Tc (dis storing) Tj", "diskstoring"},
+		{"character spacing between the last letter of a word and the first of the next", "(fou) Tj 2.4 Tc 13.9 0 Td (ra) Tj 0 Tc 11.29 0 Td (way) Tj", "four away"},
 		{"objects a narrow blank apart", "(storing) Tj 31.8 0 Td (data) Tj", "storing data"},
 		{"objects a narrow blank apart, of letters set closer", "-.3 Tc (storing) Tj 29.5 0 Td (data) Tj", "storing data"},
 		{"objects of one word, of letters set closer", "-.3 Tc (stor) Tj 16.5 0 Td (ing) Tj", "storing"},
