@@ -1,6 +1,7 @@
 package tesseract
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,10 +10,12 @@ import (
 const (
 	// bullet is what a filled disc or square before a line becomes.
 	bullet = "•"
-	// minBullets is how many a page has at least: one by itself may be dirt.
+	// minBullets is how many a page has at least, but of those that were read as a word of their own: one by itself may
+	// be dirt, or a piece of a letter.
 	minBullets = 2
-	// maxDiscs bounds what is looked at, of discs and of dashes: a page with more is a drawing.
-	maxDiscs = 200
+	// maxDiscs and maxListDashes bound what is looked at: a page with more is a drawing. Full stops and the dots of
+	// letters are discs.
+	maxDiscs, maxListDashes = 1000, 200
 )
 
 // markBullets finds the marks of lists, which Tesseract reads as a letter or a sign, or leaves out: filled discs and
@@ -26,15 +29,15 @@ func (r *reader) markBullets(got *reading) {
 	discs, dashes := findDiscs(img, areas, height, r.below), findListDashes(img, areas, height, r.below)
 	var places []bulletPlace
 	for _, mark := range append(discs, dashes...) {
-		if p, found := got.findBulletPlace(mark, height); found && isAboveBaseline(mark, p.next, areas, height) {
+		p, found := got.findBulletPlace(mark, height)
+		if found && isAboveBaseline(mark, p.next, areas, height, got.skew) {
 			places = append(places, p)
 		}
 	}
-	if len(places) < minBullets {
-		return
-	}
 	for _, p := range places {
-		p.insertBullet(height)
+		if p.isSure || len(places) >= minBullets {
+			p.insertBullet(height)
+		}
 	}
 	for i := range got.blocks {
 		b := &got.blocks[i]
@@ -42,17 +45,36 @@ func (r *reader) markBullets(got *reading) {
 	}
 }
 
-// findDiscs returns the filled discs and squares no higher than small letters; none where there are too many.
+// findDiscs returns the filled discs and squares no higher than small letters; none where there are too many. Of those
+// as large as letters there are few: where there are more, letters have run full of ink.
 func findDiscs(img greyImage, areas []box, height float64, below byte) []box {
-	const least = 0.68 // a disc fills 0.79 of its box, an e half
+	const (
+		least  = 0.68 // a disc fills 0.79 of its box, an e half
+		share  = 0.05 // of what is as large as a letter, and as wide as it is high
+		smooth = 0.6  // of the height of small letters, what may be one
+	)
 	var out []box
+	large, full := 0, 0
 	for _, b := range areas {
-		if w, h := b[2]-b[0], b[3]-b[1]; w >= 3 && h >= 3 && float64(h) >= 0.25*height && float64(h) <= 1.1*height && 4*w >= 3*h && 4*h >= 3*w &&
-			img.filledShare(b, below) >= least {
+		w, h := b[2]-b[0], b[3]-b[1]
+		if w < 3 || h < 3 || float64(h) < 0.25*height || float64(h) > 1.1*height || 4*w < 3*h || 4*h < 3*w {
+			continue
+		}
+		isLarge, isFull := float64(h) >= smooth*height, img.filledShare(b, below) >= least
+		if isLarge {
+			large++
+		}
+		if isFull {
 			out = append(out, b)
+			if isLarge {
+				full++
+			}
 		}
 	}
-	return atMostMarks(out)
+	if float64(full) > share*float64(large) {
+		out = slices.DeleteFunc(out, func(b box) bool { return float64(b[3]-b[1]) >= smooth*height })
+	}
+	return atMost(maxDiscs, out)
 }
 
 // findListDashes returns the dashes that have nothing left of them, above them and below them, as one between two
@@ -65,7 +87,7 @@ func findListDashes(img greyImage, areas []box, height float64, below byte) []bo
 			out = append(out, b)
 		}
 	}
-	if len(atMostMarks(out)) == 0 {
+	if len(atMost(maxListDashes, out)) == 0 {
 		return nil
 	}
 	near := int(0.7 * height)
@@ -75,9 +97,9 @@ func findListDashes(img greyImage, areas []box, height float64, below byte) []bo
 	})
 }
 
-// atMostMarks returns marks, or none where there are more than any list has.
-func atMostMarks(marks []box) []box {
-	if len(marks) > maxDiscs {
+// atMost returns marks, or none where there are more than so many.
+func atMost(most int, marks []box) []box {
+	if len(marks) > most {
 		return nil
 	}
 	return marks
@@ -105,14 +127,18 @@ func (g greyImage) filledShare(b box, below byte) float64 {
 // bulletPlace is where a bullet belongs.
 type bulletPlace struct {
 	disc    box
-	line    *line // begins with it
+	line    *line // begins with it, or has it where items stand beside each other
 	next    box   // the word after it
 	misread *line // has the word that was read in its place, if any
+	at      int   // of that word
+	isSure  bool  // that word is the disc, and larger than a dot
 }
 
-// findBulletPlace returns the line that a disc stands before; false if it is part of a word, or no line begins there.
+// findBulletPlace returns the line that a disc stands before, or in which it was read as a word; false if it is part of
+// a word, or no line begins there.
 func (r *reading) findBulletPlace(disc box, height float64) (bulletPlace, bool) {
 	p := bulletPlace{disc: disc}
+	around := disc.widenedBy(int(0.1 * height))
 	middle, nearest := (disc[1]+disc[3])/2, int(4*height)
 	for i := range r.blocks {
 		for j := range r.blocks[i].lines {
@@ -125,10 +151,12 @@ func (r *reading) findBulletPlace(disc box, height float64) (bulletPlace, bool) 
 				if !w.box.overlaps(disc) {
 					continue
 				}
-				if utf8.RuneCountInString(w.text) > 1 || k > 0 {
+				isWhole := w.box.union(around) == around
+				p.isSure = isWhole && float64(disc[3]-disc[1]) >= 0.4*height
+				if k > 0 && !p.isSure || !isWhole && utf8.RuneCountInString(w.text) > 1 {
 					return p, false
 				}
-				p.misread, at = l, 1
+				p.misread, p.at, at = l, k, k+1
 			}
 			if at == len(l.words) {
 				continue
@@ -143,20 +171,34 @@ func (r *reading) findBulletPlace(disc box, height float64) (bulletPlace, bool) 
 }
 
 // isAboveBaseline reports whether a disc ends above the line that the letters right of it stand on, as no letter or
-// full stop does.
-func isAboveBaseline(disc, next box, areas []box, height float64) bool {
-	var bottoms []int
+// full stop does. One as large as no full stop is may end right above it.
+func isAboveBaseline(disc, next box, areas []box, height, skew float64) bool {
+	right := box{next[0] - 1, next[1] - int(height), next[0] + int(12*height), next[3] + int(height)}
+	baseline, found := findBaseline(disc, right, areas, height, skew)
+	margin := 0.12 * height
+	if float64(disc[3]-disc[1]) >= 0.5*height {
+		margin = max(1, 0.04*height)
+	}
+	return found && float64(disc[3]) <= baseline-margin
+}
+
+// findBaseline returns where the line that the letters in a place stand on passes a box, on an image whose lines are
+// skew degrees from level.
+func findBaseline(at, place box, areas []box, height, skew float64) (float64, bool) {
+	slope := math.Tan(skew * math.Pi / 180)
+	var bottoms []float64
 	for _, b := range areas {
-		if h := float64(b[3] - b[1]); b[0] >= next[0]-1 && b[0] < next[0]+int(12*height) && b[1] >= next[1]-int(height) && b[3] <= next[3]+int(height) &&
+		h := float64(b[3] - b[1])
+		if b != at && b[0] >= place[0] && b[0] < place[2] && b[1] >= place[1] && b[3] <= place[3] &&
 			h > 0.7*height && h < 3*height {
-			bottoms = append(bottoms, b[3])
+			bottoms = append(bottoms, float64(b[3])+slope*float64(b[0]+b[2]-at[0]-at[2])/2)
 		}
 	}
 	if len(bottoms) == 0 {
-		return false
+		return 0, false
 	}
 	slices.Sort(bottoms)
-	return float64(disc[3]) <= float64(bottoms[len(bottoms)/2])-0.12*height
+	return bottoms[len(bottoms)/2], true
 }
 
 // insertBullet puts the bullet or the dash before its line, and takes out what was read in its stead. A dash that was read
@@ -174,7 +216,10 @@ func (p bulletPlace) insertBullet(height float64) {
 		if read := p.misread.words[0].text; mark.text != bullet && strings.Contains("-–—", read) {
 			mark.text = read
 		}
-		p.misread.words = p.misread.words[1:]
+		p.misread.words = slices.Delete(p.misread.words, p.at, p.at+1)
 	}
-	p.line.words = slices.Insert(slices.Clone(p.line.words), 0, mark)
+	if p.misread != p.line {
+		p.at = 0
+	}
+	p.line.words = slices.Insert(slices.Clone(p.line.words), p.at, mark)
 }

@@ -27,7 +27,11 @@ func listPage(misread string, drawMark func(img greyImage, baseline int)) (*read
 		baseline := 100 + 60*i
 		l := line{}
 		if misread != "" {
-			l.words = append(l.words, word{text: misread, box: box{60, baseline - 18, 74, baseline}, confidence: 0.5})
+			at := box{60, baseline - 18, 74, baseline}
+			if len(misread) > 1 && misread[1] == '@' {
+				at = box{62, baseline - 16, 74, baseline - 4}
+			}
+			l.words = append(l.words, word{text: misread, box: at, confidence: 0.5})
 		}
 		for j := range 20 {
 			img.fillBox(box{100 + 26*j, baseline - 20, 104 + 26*j, baseline}, 0)
@@ -63,6 +67,8 @@ func TestBulletsAreMarked(t *testing.T) {
 	}{
 		"misread":                  {"e", disc(4), "• line"},
 		"left out":                 {"", disc(4), "• line"},
+		"right above the baseline": {"e", disc(1), "• line"},
+		"two letters":              {"e@", disc(4), "• line"},
 		"on the baseline":          {"e", disc(0), "e line"},
 		"part of a word":           {"i.", disc(4), "i. line"},
 		"nothing is there":         {"e", func(greyImage, int) {}, "e line"},
@@ -95,6 +101,58 @@ func TestBulletsAreMarked(t *testing.T) {
 				if text := strings.Join(words, " "); text != tt.want+fmt.Sprint(i) {
 					t.Errorf("line %d: got %q, want %q", i, text, tt.want+fmt.Sprint(i))
 				}
+			}
+		})
+	}
+}
+
+// TestSingleBulletsAreMarked reads a single disc as a bullet where it was read as a word, before the second of two items
+// beside each other too, and none where letters have run full of ink.
+func TestSingleBulletsAreMarked(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		draw func(img greyImage, got *reading)
+		want string // of the first line
+	}{
+		"one misread": {func(img greyImage, got *reading) {
+			img.fillDisc(box{62, 84, 74, 96})
+			l := &got.blocks[0].lines[0]
+			l.words = append([]word{{text: "e", box: box{62, 84, 74, 96}}}, l.words...)
+		}, "• line0"},
+		"one in a letter": {func(img greyImage, got *reading) {
+			img.fillDisc(box{62, 84, 74, 96})
+			l := &got.blocks[0].lines[0]
+			l.words = append([]word{{text: "a", box: box{58, 80, 74, 100}}}, l.words...)
+		}, "a line0"},
+		"one left out": {func(img greyImage, _ *reading) { img.fillDisc(box{62, 84, 74, 96}) }, "line0"},
+		"items beside each other": {func(img greyImage, got *reading) {
+			img.fillDisc(box{660, 84, 672, 96})
+			img.fillBox(box{700, 80, 704, 100}, 0)
+			l := &got.blocks[0].lines[0]
+			l.words = append(l.words, word{text: "e", box: box{660, 84, 672, 96}},
+				word{text: "l", box: box{700, 80, 704, 100}})
+		}, "line0 • l"},
+		"letters that ran full": {func(img greyImage, got *reading) {
+			for i := range 30 {
+				img.fillDisc(box{100 + 20*i, 700, 118 + 20*i, 718})
+			}
+			img.fillDisc(box{60, 81, 78, 99})
+			l := &got.blocks[0].lines[0]
+			l.words = append([]word{{text: "e", box: box{60, 81, 78, 99}}}, l.words...)
+		}, "e line0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, got := listPage("", func(greyImage, int) {})
+			tt.draw(r.img, got)
+			r.areas, _ = r.img.findComponents(r.below)
+			r.markBullets(got)
+			var words []string
+			for _, w := range got.blocks[0].lines[0].words {
+				words = append(words, w.text)
+			}
+			if text := strings.Join(words, " "); text != tt.want {
+				t.Errorf("got %q, want %q", text, tt.want)
 			}
 		})
 	}
