@@ -26,6 +26,9 @@
 //	              advertisements, whole runs of words 0.82 to 0.89
 //	bullets.go    discs before lines become bullets, where Tesseract reads a letter or nothing: 0.030 to 0.009 and 0.061 to 0.044 on slides;
 //	              dashes before lines are read, where Tesseract leaves them out: 0.023 to 0.007 on nested lists, whole runs of words 0.67 to 0.86
+//	              discs right above the baseline, single ones, and those of lists beside each other: five more pages of 112 in the same
+//	capital_i.go  bars that stand on the line as capitals do become the letter I: whole runs of words 0.66 to 0.95 and 0.89 to 0.97 on
+//	              two scans in faces without serifs
 //	strokes.go    letters that are hardly two pixels thin are darkened: 532 wrong characters to 417 on eight scans at 150 and 200 dpi
 //	bleed.go      print of the sheet's other side becomes white where it shows through: 0.056 to 0.006, 0.065 to 0.008 and 0.034 to 0.008 on
 //	              three generated scans; whole runs of words 0.71 to 1.00 on one where it shows through by a fifth; a page that then reads

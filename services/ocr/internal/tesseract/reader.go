@@ -141,6 +141,7 @@ func (r *reader) readPage(h *Handle) (reading, error) {
 	}
 	got.useModernGreek()
 	r.markBullets(&got)
+	r.useCapitalI(&got)
 	markBold(r, &got)
 	rulings, down := r.findRulings(got.skew, got.textWidth())
 	got.rulings, got.bend = rulings, r.bend
