@@ -147,3 +147,39 @@ func TestPagesInFramesAreNoTable(t *testing.T) {
 		t.Errorf("got %d tables and %q, want the text %q", len(tablesOf(page)), got, want)
 	}
 }
+
+// TestPanelsAreNoCells reads panels that a frame and a line down the page make as text, one after the other, though the
+// lines of a table in one of them meet that line, and reads a long note beside the rows of a table as its cell.
+func TestPanelsAreNoCells(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lines   int
+		isTable bool
+	}{"a panel": {25, false}, "a note": {8, true}} {
+		var lines []*inkstreamv1.Line
+		lines = append(lines, at(60, 70, 10, "Pay by the tenth of May to"))
+		for i := range 4 {
+			y := 105 + 20*float64(i)
+			lines = append(lines, at(60, y, 10, fmt.Sprint("Field ", i)), at(160, y, 10, fmt.Sprint("Value ", i)))
+		}
+		lines = append(lines, at(60, 200, 10, "Keep the slip for the office"))
+		for i := range tt.lines {
+			lines = append(lines, at(310, 60+13*float64(i), 10, fmt.Sprint("panel line with some words ", i)))
+		}
+		page := pageOf(lines)
+		page.Rulings = append(latticeOf([]float64{50, 300, 500}, []float64{55, 400}),
+			latticeOf([]float64{50, 150, 300}, []float64{100, 120, 140, 160, 180})...)
+		ArrangePage(page)
+		isTable := false
+		for _, table := range tablesOf(page) {
+			isTable = isTable || strings.Contains(strings.Join(cellsOf(table), " "), "panel line")
+		}
+		if isTable != tt.isTable {
+			t.Errorf("%s: in a table: %v, want %v\n%s", name, isTable, tt.isTable, page.GetText())
+		}
+		text := strings.Join(strings.Fields(page.GetText()), " ")
+		if !tt.isTable && strings.Index(text, "Keep the slip") > strings.Index(text, "panel line") {
+			t.Errorf("%s: the panels are not read one after the other: %q", name, text)
+		}
+	}
+}

@@ -36,3 +36,20 @@ func (t ruledTable) holdsRowsIn(c *tableCell) bool {
 	return len(several) >= fewest*max(1, c.rowSpan) && float64(len(several)) >= share*float64(len(rows)) &&
 		len(columnFinder{setting}.findGutters(several)) >= columns-1
 }
+
+// holdsPanel reports whether a cell that reaches down all rows has most of the words, as many as a column of text: the
+// lines around it part the page, and those of a table next to it meet them.
+func (t ruledTable) holdsPanel() bool {
+	const fewest, share = 120, 0.5 // words
+	most, all := 0, 0
+	for i := range t.cells {
+		c, words := &t.cells[i], 0
+		for _, s := range c.segments {
+			words += len(s.words)
+		}
+		if all += words; c.rowSpan == t.rows {
+			most = max(most, words)
+		}
+	}
+	return most >= fewest && float64(most) > share*float64(all)
+}

@@ -48,7 +48,7 @@ func findRuledTables(lines []inputLine, r rulingSet, t rotation, em float64) ([]
 		tab.splitItemCells()
 		tab.splitRuledRows()
 		tab.trimEmptyCells()
-		if !tab.isPlausible() || hasLineNumbers(tab.table) || tab.holdsRows() {
+		if !tab.isPlausible() || hasLineNumbers(tab.table) || tab.holdsRows() || tab.holdsPanel() {
 			continue
 		}
 		tab.findHeader()
