@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// maxPieceWords is how many words a block of one line has at most that may be a piece of another block's line.
+	// maxPieceWords is how many words a block of one line has at most that may be a piece of another block's line,
+	// unless it is the title behind the number of a section.
 	maxPieceWords = 3
 	// maxPieceGap is how far a piece may stand from the rest of its line, in heights of the line: a price at the end
 	// of a line stands far.
@@ -89,7 +90,7 @@ func newLevelBlock(b *inkstreamv1.Block) levelBlock {
 // findLineOfPiece returns the line that a block of one line is a piece of: its block and its place there.
 func findLineOfPiece(blocks []levelBlock, piece int) (block, line int, found bool) {
 	p := blocks[piece].rect
-	long := len(blocks[piece].lines[0].line.GetWords()) > maxPieceWords
+	isLong := len(blocks[piece].lines[0].line.GetWords()) > maxPieceWords
 	nearest := math.Inf(1)
 	for i := range blocks {
 		for j, l := range blocks[i].lines {
@@ -97,6 +98,7 @@ func findLineOfPiece(blocks []levelBlock, piece int) (block, line int, found boo
 				continue
 			}
 			gap := wordDistance(blocks[piece].lines[0], l)
+			long := isLong && !l.isNumber()
 			if gap >= nearest || !p.isBeside(l.rect, gap) || long && (gap > maxWordBlank*l.height() || !blocks[i].holdsPiece(p)) {
 				continue
 			}
@@ -107,6 +109,12 @@ func findLineOfPiece(blocks []levelBlock, piece int) (block, line int, found boo
 		}
 	}
 	return block, line, found
+}
+
+// isNumber reports whether a line is the number of a section alone, from which its title stands apart.
+func (l levelLine) isNumber() bool {
+	words := l.line.GetWords()
+	return len(words) == 1 && isSectionNumber(words[0].GetText())
 }
 
 // wordDistance returns how far the words of a piece stand from those of a line, less than 0 where they overlap. A piece

@@ -76,3 +76,22 @@ func TestLineNumbersPart(t *testing.T) {
 		}
 	}
 }
+
+// TestTitlesGoBehindTheirNumbers reads the title of a section, which the recogniser took for a block of its own after
+// the paragraph below it, behind the number.
+func TestTitlesGoBehindTheirNumbers(t *testing.T) {
+	t.Parallel()
+	blocks := [][]*inkstreamv1.Line{
+		{at(40, 60, 10, "3.1")},
+		down(40, 80, 10, "The council met on Tuesday and agreed", "after a debate of three hours to close", "the bridge."),
+		{at(90, 60, 10, "The duties of the arbiter")},
+	}
+	for i := range 12 {
+		blocks = append(blocks, down(40, 130+40*float64(i), 10, "The mayor, a former teacher, said that", "there were two other ways."))
+	}
+	p := recognised(blocks...)
+	ArrangePage(p)
+	if lines := strings.Split(p.GetText(), "\n"); lines[0] != "3.1 The duties of the arbiter" {
+		t.Errorf("got %q first", lines[0])
+	}
+}
