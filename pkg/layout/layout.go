@@ -89,6 +89,7 @@ func arrangePage(page *inkstreamv1.Page, opts Options, judge Judge) {
 	}
 	if in.recognised {
 		defer straightenPage(page, in.lines).restore()
+		moveFootNumber(page)
 		joined, parted := joinLinePieces(page), partLineNumbers(page)
 		if paged := joinPageNumbers(page); paged || joined || parted {
 			in = collectLines(page)

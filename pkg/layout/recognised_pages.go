@@ -165,3 +165,29 @@ func moveToEntries(column []apartNumber, blocks []levelBlock) {
 		}
 	}
 }
+
+// moveFootNumber puts the number of a page that stands below all else last: a recogniser reads one in the middle of the
+// foot with the column above it, before the next column.
+func moveFootNumber(page *inkstreamv1.Page) {
+	blocks := page.GetBlocks()
+	foot, bottom := -1, math.Inf(-1)
+	var at rect
+	for i, b := range blocks {
+		for _, line := range b.GetLines() {
+			r := boundingBox(line.GetWords())
+			if r.y0 >= bottom {
+				foot, at = i, r
+			} else if foot >= 0 && r.y1 > at.y0 {
+				foot = -1
+			}
+			bottom = max(bottom, r.y1)
+		}
+	}
+	if foot < 0 || len(blocks[foot].GetLines()) != 1 {
+		return
+	}
+	if _, isNumber := parseApartNumber(blocks[foot].GetLines()[0].GetWords()); isNumber {
+		number := blocks[foot]
+		page.Blocks = append(slices.Delete(slices.Clone(blocks), foot, foot+1), number)
+	}
+}

@@ -103,3 +103,31 @@ func TestPageNumbersWithoutEntriesStay(t *testing.T) {
 		t.Errorf("got %d blocks, want the 6 numbers as they were", len(page.GetBlocks()))
 	}
 }
+
+// TestFootNumbersComeLast reads the number in the middle of a page's foot after both columns, whichever it was read with,
+// and leaves a number that ends a column above the end of the other.
+func TestFootNumbersComeLast(t *testing.T) {
+	t.Parallel()
+	left := down(40, 60, 10, "The council met on Tuesday and agreed", "after a debate of three hours to close", "the bridge for repairs in autumn.")
+	right := down(300, 60, 10, "The mayor, a former teacher, said that", "there were two other ways to the market,", "of which one is longer.")
+	for name, tt := range map[string]struct {
+		number *inkstreamv1.Line
+		last   bool
+	}{
+		"at the foot":          {at(280, 140, 10, "30"), true},
+		"between dashes":       {at(270, 140, 10, "- 30 -"), true},
+		"beside the last line": {at(40, 80, 10, "30"), false},
+		"words":                {at(260, 140, 10, "Turn over"), false},
+	} {
+		blocks := [][]*inkstreamv1.Line{left, {tt.number}, right}
+		if !tt.last {
+			blocks = [][]*inkstreamv1.Line{left[:1], {tt.number}, right}
+		}
+		p := recognised(blocks...)
+		moveFootNumber(p)
+		lines := p.GetBlocks()[2].GetLines()
+		if isLast := lines[0] == tt.number; isLast != tt.last {
+			t.Errorf("%s: last: %v, want %v", name, isLast, tt.last)
+		}
+	}
+}
