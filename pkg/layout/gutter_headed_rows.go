@@ -3,8 +3,6 @@ package layout
 import (
 	"math"
 	"unicode"
-
-	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // areHeadedRows reports whether what stands on the two sides of a gutter are the rows of a table below its head: both
@@ -25,25 +23,7 @@ func areHeadedRows(left, right []sideLine, em float64) bool {
 	rows := float64(max(len(a), len(b)))
 	words := [2]float64{countSideWords(l) / rows, countSideWords(r) / rows}
 	return rows >= fewest && min(words[0], words[1]) <= label && max(words[0], words[1]) <= phrase &&
-		(areCentredPieces(a, b, slack*em) || areLevelWithBeginnings(a, r, slack*em) && areLevelWithBeginnings(b, l, slack*em))
-}
-
-// areCentredPieces reports whether the pieces of two sides have their middles level with each other, though not all are as
-// high.
-func areCentredPieces(a, b []rect, slack float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	uneven := 0
-	for i := range a {
-		if math.Abs(a[i].centerY()-b[i].centerY()) > slack {
-			return false
-		}
-		if math.Abs(a[i].y0-b[i].y0) > slack {
-			uneven++
-		}
-	}
-	return uneven > 0
+		(areCentredPieces(a, b, 1, slack*em) || areLevelWithBeginnings(a, r, slack*em) && areLevelWithBeginnings(b, l, slack*em))
 }
 
 // areLevelWithBeginnings reports whether pieces all begin level with lines that begin something.
@@ -70,11 +50,11 @@ func cutHeads(left, right []sideLine, slack float64) (l, r []sideLine, ok bool) 
 	font := left[0].first.GetFont()
 	below := func(side []sideLine) []sideLine {
 		n := 0
-		for n < len(side) && isSetIn(side[n].first, font) {
+		for n < len(side) && side[n].first.GetFont() == font {
 			n++
 		}
 		for _, line := range side[n:] {
-			if isSetIn(line.first, font) {
+			if line.first.GetFont() == font {
 				return nil
 			}
 		}
@@ -106,8 +86,7 @@ func countMarkers(lines []sideLine) int {
 	return n
 }
 
-func isSetIn(w *inkstreamv1.Word, font int32) bool { return w.GetFont() == font }
-
+// countSideWords returns how many words lines have.
 func countSideWords(lines []sideLine) float64 {
 	n := 0
 	for _, l := range lines {

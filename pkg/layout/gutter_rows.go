@@ -76,15 +76,21 @@ func (c columnSplitter) areRowsWithHead(parts [][]segment) bool {
 func areCentredRows(left, right []sideLine, em float64) bool {
 	const fewest, uneven, slack = 4, 2, 0.2 // rows; those of cells with more lines and with fewer; ems
 	a, b := splitAtRoom(left, em), splitAtRoom(right, em)
-	if len(a) != len(b) || len(a) < fewest {
+	return len(a) >= fewest && areCentredPieces(a, b, uneven, slack*em)
+}
+
+// areCentredPieces reports whether the pieces of two sides have their middles level with each other, though so many of
+// them at least are not as high as their neighbours.
+func areCentredPieces(a, b []rect, uneven int, slack float64) bool {
+	if len(a) != len(b) {
 		return false
 	}
 	n := 0
 	for i := range a {
-		if math.Abs(a[i].centerY()-b[i].centerY()) > slack*em {
+		if math.Abs(a[i].centerY()-b[i].centerY()) > slack {
 			return false
 		}
-		if math.Abs(a[i].y0-b[i].y0) > slack*em {
+		if math.Abs(a[i].y0-b[i].y0) > slack {
 			n++
 		}
 	}
