@@ -38,7 +38,8 @@ func collectEdgeLines(e *Evidence, p *inkstreamv1.Page) {
 		}
 		for j, line := range b.GetLines() {
 			box := line.GetBbox()
-			if len(box) != 4 || len(line.GetWords()) > maxEdgeWords || box[3] > top && box[1] < bottom {
+			if len(box) != 4 || len(line.GetWords()) > maxEdgeWords || box[3] > top && box[1] < bottom ||
+				box[0] == box[2] && box[1] == box[3] { // a line without a place is at no edge
 				continue
 			}
 			l := EdgeLine{Block: i, Line: j, Top: box[3] <= top, Y: levelHeight(p, box), Words: len(line.GetWords())}

@@ -73,7 +73,7 @@ func TestRepeatedTitles(t *testing.T) {
 }
 
 // TestHeadOfLonePage takes a line with a page's number for a running head where a document has no other pages, if the
-// text goes on from a page before or on another.
+// text goes on from a page before or on another. A word without a place stands at no edge.
 func TestHeadOfLonePage(t *testing.T) {
 	t.Parallel()
 	body := func(first, last string) *inkstreamv1.Block {
@@ -104,9 +104,14 @@ func TestHeadOfLonePage(t *testing.T) {
 		}
 		head.Lines = head.Lines[:1]
 		head.Bbox = boundingBox(head.Lines)
-		p := page(1, head, body(tt.first, tt.last))
+		nowhere := text(layout.Paragraph, 0, 0, 10, 1, "—") // as where most of it is off the page
+		for _, l := range nowhere.GetLines() {
+			l.Bbox, l.Words[0].Bbox = []float32{0, 0, 0, 0}, []float32{0, 0, 0, 0}
+		}
+		nowhere.Bbox = []float32{0, 0, 0, 0}
+		p := page(1, nowhere, head, body(tt.first, tt.last))
 		planned(t, nil, p)
-		if got := kinds(p); got != tt.want {
+		if got := kinds(p); got != "paragraph "+tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
