@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
@@ -418,15 +419,19 @@ func (t *table) joinColumns(column int) {
 }
 
 // isChartNoise reports whether the text is what a recogniser makes of a chart or a drawing, such as labels that run
-// upwards: single characters for the most part, of which it is not sure.
+// upwards: single characters for the most part, of which it is not sure, or nothing else, or signs and figures that it
+// doubts altogether.
 func (t *table) isChartNoise() bool {
-	words, single, sure := 0, 0, float32(0)
+	const unsure, nearlySure, doubtful = 0.75, 0.9, 0.65 // confidence of the words on average
+	words, single, lettered, sure := 0, 0, 0, float32(0)
 	for i := range t.cells {
 		for _, s := range t.cells[i].segments {
 			for _, w := range s.words {
 				words++
 				if countLetters(w.GetText()) <= 1 {
 					single++
+				} else if !strings.ContainsFunc(w.GetText(), unicode.IsDigit) {
+					lettered++
 				}
 				if w.Confidence == nil {
 					sure++
@@ -436,7 +441,8 @@ func (t *table) isChartNoise() bool {
 			}
 		}
 	}
-	return 2*single > words && sure < 0.75*float32(words)
+	n := float32(words)
+	return 2*single > words && sure < unsure*n || single == words && sure < nearlySure*n || 4*lettered < words && sure < doubtful*n
 }
 
 // countAlignedBoxes returns how many boxes share their left edge, their right edge or their middle with most others.

@@ -293,37 +293,6 @@ func TestTableOfARecognisedPage(t *testing.T) {
 	}
 }
 
-func TestNoiseOfAChartIsNoTable(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name    string
-		sure    float32
-		columns [3]string
-		tables  int
-	}{
-		{"single characters that are not sure", 0.5, [3]string{"&", "8", "s"}, 0},
-		{"single characters that are", 0.95, [3]string{"B", "8", "3"}, 1},
-		{"words that are not sure", 0.5, [3]string{"Pears", "812", "1.20"}, 1},
-	} {
-		var lines [][]*inkstreamv1.Line
-		for i, text := range tt.columns {
-			lines = append(lines, down(72+float64(i)*120, 72, 10, text, text, text, text, text, text))
-		}
-		p := recognised(lines...)
-		for _, b := range p.GetBlocks() {
-			for _, l := range b.GetLines() {
-				for _, w := range l.GetWords() {
-					w.Confidence = proto.Float32(tt.sure)
-				}
-			}
-		}
-		ArrangePage(p)
-		if got := len(tablesOf(p)); got != tt.tables {
-			t.Errorf("%s: got %d tables, want %d", tt.name, got, tt.tables)
-		}
-	}
-}
-
 func TestTurnedTable(t *testing.T) {
 	t.Parallel()
 	cell := func(x, y float64, text string) *inkstreamv1.Line {
