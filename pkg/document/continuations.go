@@ -159,11 +159,13 @@ func isContinuation(a, b *BlockEvidence) bool {
 // with as many columns, and in the same place or with the same head again.
 func (p *Plan) mergeTables(pages []*Evidence) {
 	var last *openTable
+	captioned := false // there is a caption after it
 	for _, e := range pages {
-		plan, number, captioned := p.pages[e.Number], 0, false
-		if last != nil && last.ref.Page != e.Number-1 {
-			last = nil
+		plan, number := p.pages[e.Number], 0
+		if last != nil && (captioned || last.ref.Page != e.Number-1) {
+			last = nil // a caption below it ends a table
 		}
+		captioned = false
 		for j := range e.Blocks {
 			b := &e.Blocks[j]
 			kind := blockTypes[b.Type]
@@ -226,7 +228,7 @@ func (t *openTable) goesOnIn(b *BlockEvidence, at TableRef, captioned bool) bool
 	}
 	inNext := onNextPage || !isInColumnOf(a, b) && b.Box[1] < a.Box[1]
 	width := max(a.Box[2]-a.Box[0], b.Box[2]-b.Box[0])
-	return inNext && !captioned && a.Key == b.Key && absFloat(a.Box[2]-a.Box[0]-b.Box[2]+b.Box[0]) < alike*width
+	return inNext && !captioned && a.Key == b.Key && b.Depth > 0 && absFloat(a.Box[2]-a.Box[0]-b.Box[2]+b.Box[0]) < alike*width
 }
 
 func absFloat(v float32) float32 { return max(v, -v) }

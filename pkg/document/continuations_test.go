@@ -186,6 +186,9 @@ func TestParagraphsGoOnBelow(t *testing.T) {
 
 func TestMerges(t *testing.T) {
 	t.Parallel()
+	captionAt := func(y float32) *inkstreamv1.Block {
+		return text(layout.Caption, 72, y, 10, 1, "Table 1: What was sold")
+	}
 	head, rows := []string{"Item", "Count"}, []string{"Pears", "12"}
 	for _, tt := range []struct {
 		name  string
@@ -205,6 +208,7 @@ func TestMerges(t *testing.T) {
 		},
 		{"text between them", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)),
 			page(2, prose(72), table(72, 300, 150, head, rows))}, nil},
+		{"a caption below the first", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows), captionAt(700)), page(2, table(72, 300, 72, rows, rows))}, nil},
 		{"other columns", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)),
 			page(2, table(72, 300, 72, []string{"a", "b", "c"}, []string{"d", "e", "f"}))}, nil},
 		{"another place", []*inkstreamv1.Page{page(1, table(72, 300, 600, head, rows)),

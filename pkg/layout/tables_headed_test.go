@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -137,5 +138,24 @@ func TestStretchedLinesAreNoRows(t *testing.T) {
 	want := "0: 0=Region 1=Sales 2=Costs\n1: 0=Bremen 1=7,515 2=5,382\n2: 0=Hesse 1=9,083 2=136\n3: 0=Saxony 1=9,084 2=137"
 	if tables := tablesOf(page); len(tables) != 1 || tableOf(tables[0]) != want {
 		t.Errorf("got %d tables, want one:\n%s\n%s", len(tables), want, page.GetText())
+	}
+}
+
+// TestRowsOfShortWords reads a table of words that are all about as long, in columns of one width: its rows have even blanks
+// too, but their words stand below each other.
+func TestRowsOfShortWords(t *testing.T) {
+	t.Parallel()
+	var rows [][]string
+	for _, words := range []string{"Time Mond Tues Wedn Thur", "Nine Arts Gyms Arts Labs", "Noon Maps Labs Gyms Song", "Five Song Arts Labs Maps"} {
+		var row []string
+		for i, w := range strings.Fields(words) {
+			row = append(row, fmt.Sprintf("%d:%s", 60+50*i, w))
+		}
+		rows = append(rows, row)
+	}
+	page := pageOf(rowsAt(118, 10, rows...))
+	ArrangePage(page)
+	if tables := tablesOf(page); len(tables) != 1 || tables[0].GetRows() != 4 || tables[0].GetColumns() != 5 {
+		t.Errorf("got %d tables, want one of 4 rows and 5 columns: %q", len(tables), page.GetText())
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"math"
 	"slices"
 	"unicode"
+
+	inkstreamv1 "inkstream.dev/proto/gen/inkstream/v1"
 )
 
 // leaveStretchedLines says of lines whose blanks are stretched so far that they look like gaps that they are no rows of a
-// table: all blanks of a line are as wide as each other, and the line is as long as a line of text above or below it.
+// table: all blanks of a line are as wide as each other, and the line is as long as a line of text above or below it, whose
+// words do not stand in columns with its own.
 func leaveStretchedLines(lines []tableLine, in textSetting) {
 	const slack, indent = 0.15, 3.0 // ems
 	isAsLong := func(l, other *tableLine) bool {
@@ -22,11 +25,29 @@ func leaveStretchedLines(lines []tableLine, in textSetting) {
 			continue
 		}
 		for _, k := range []int{i - 1, i + 1} {
-			if k >= 0 && k < len(lines) && (!lines[k].several || stretched[k]) && isAsLong(&lines[i], &lines[k]) && countRowWords(lines[k].row) > 1 {
+			if k >= 0 && k < len(lines) && (!lines[k].several || stretched[k]) && isAsLong(&lines[i], &lines[k]) && countRowWords(lines[k].row) > 1 &&
+				!haveWordsInColumns(segmentWords(lines[i].cells), segmentWords(lines[k].cells), in) {
 				lines[i].several = false
 			}
 		}
 	}
+}
+
+// haveWordsInColumns reports whether two lines have as many words, and those of one begin where those of the other do, or
+// all end or have their middle there, as the cells of rows do.
+func haveWordsInColumns(line, other []*inkstreamv1.Word, in textSetting) bool {
+	const slack = 0.15 // ems
+	if len(line) != len(other) {
+		return false
+	}
+	begin, end, centred := true, true, true
+	for i := range line {
+		a, b := in.style.rotation.rotateRect(rectFromBox(line[i].GetBbox())), in.style.rotation.rotateRect(rectFromBox(other[i].GetBbox()))
+		begin = begin && math.Abs(a.x0-b.x0) < slack*in.em
+		end = end && math.Abs(a.x1-b.x1) < slack*in.em
+		centred = centred && math.Abs(a.x0+a.x1-b.x0-b.x1) < 2*slack*in.em
+	}
+	return begin || end || centred
 }
 
 // hasEvenBlanks reports whether the blanks between the words of a line, several of which look like gaps, are all as wide

@@ -130,7 +130,7 @@ type bulletPlace struct {
 	line    *line // begins with it, or has it where items stand beside each other
 	next    box   // the word after it
 	misread *line // has the word that was read in its place, if any
-	at      int   // of that word
+	read    box   // of that word
 	isSure  bool  // that word is the disc, and larger than a dot
 }
 
@@ -156,7 +156,7 @@ func (r *reading) findBulletPlace(disc box, height float64) (bulletPlace, bool) 
 				if k > 0 && !p.isSure || !isWhole && utf8.RuneCountInString(w.text) > 1 {
 					return p, false
 				}
-				p.misread, p.at, at = l, k, k+1
+				p.misread, p.read, at = l, w.box, k+1
 			}
 			if at == len(l.words) {
 				continue
@@ -205,7 +205,7 @@ func findBaseline(at, place box, areas []box, height, skew float64) (float64, bo
 // as one stays what it was read as.
 func (p bulletPlace) insertBullet(height float64) {
 	const longest = 0.9 // hyphen, in heights of small letters
-	mark := word{text: bullet, box: p.disc, confidence: p.line.words[0].confidence}
+	at, mark := 0, word{text: bullet, box: p.disc}
 	if isDashOf(p.disc, height) {
 		mark.text = "-"
 		if float64(p.disc[2]-p.disc[0]) > longest*height {
@@ -213,13 +213,20 @@ func (p bulletPlace) insertBullet(height float64) {
 		}
 	}
 	if p.misread != nil {
-		if read := p.misread.words[0].text; mark.text != bullet && strings.Contains("-–—", read) {
+		k := slices.IndexFunc(p.misread.words, func(w word) bool { return w.box == p.read })
+		if k < 0 { // another mark took its place
+			return
+		}
+		if read := p.misread.words[k].text; mark.text != bullet && strings.Contains("-–—", read) {
 			mark.text = read
 		}
-		p.misread.words = slices.Delete(p.misread.words, p.at, p.at+1)
+		if p.misread == p.line {
+			at = k
+		}
+		p.misread.words = slices.Delete(slices.Clone(p.misread.words), k, k+1)
 	}
-	if p.misread != p.line {
-		p.at = 0
+	if len(p.line.words) > 0 {
+		mark.confidence = p.line.words[0].confidence
 	}
-	p.line.words = slices.Insert(slices.Clone(p.line.words), p.at, mark)
+	p.line.words = slices.Insert(slices.Clone(p.line.words), at, mark)
 }

@@ -132,6 +132,13 @@ func TestSingleBulletsAreMarked(t *testing.T) {
 			l.words = append(l.words, word{text: "e", box: box{660, 84, 672, 96}},
 				word{text: "l", box: box{700, 80, 704, 100}})
 		}, "line0 • l"},
+		"two discs in a word of a line of its own": {func(img greyImage, got *reading) {
+			img.fillDisc(box{40, 84, 52, 96})
+			img.fillDisc(box{62, 84, 74, 96})
+			alone := line{words: []word{{text: "%", box: box{40, 84, 74, 96}}}}
+			b := &got.blocks[0]
+			b.lines = append(b.lines, alone)
+		}, "• line0"},
 		"letters that ran full": {func(img greyImage, got *reading) {
 			for i := range 30 {
 				img.fillDisc(box{100 + 20*i, 700, 118 + 20*i, 718})

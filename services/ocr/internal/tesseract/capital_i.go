@@ -7,8 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// bar is what Tesseract reads in the place of the letter I of faces without serifs.
-const bar = "|"
+const (
+	// bar is what Tesseract reads in the place of the letter I of faces without serifs.
+	bar = "|"
+	// maxBars bounds what is looked at: a page with more has rulings.
+	maxBars = 500
+)
 
 // useCapitalI writes the letter I for bars that are as high as the higher letters of their line and stand on it: a
 // printed bar goes a fifth of their height below the line, and rulings go further.
@@ -17,12 +21,16 @@ func (r *reader) useCapitalI(got *reading) {
 		return
 	}
 	var areas []box // looked for once there is a bar
+	bars := 0
 	for i := range got.blocks {
 		for j := range got.blocks[i].lines {
 			l := &got.blocks[i].lines[j]
 			for k := range l.words {
 				if l.angle != 0 || !isBarOfText(l.words, k) {
 					continue
+				}
+				if bars++; bars > maxBars {
+					return
 				}
 				if areas == nil {
 					findAreas(r)
@@ -54,14 +62,16 @@ func isBarOfText(words []word, k int) bool {
 func isCapitalI(at box, areas []box, skew float64) bool {
 	const widest, offset, near = 0.4, 0.1, 7 // of its height
 	high := float64(at[3] - at[1])
-	strokes := slices.DeleteFunc(slices.Clone(areas), func(b box) bool {
-		w, h := float64(b[2]-b[0]), float64(b[3]-b[1])
-		return !b.overlaps(at) || float64(b[0]-at[0]) > high/2 || w > widest*h || h < high/2 || h > 1.1*high
-	})
-	if len(strokes) != 1 {
+	var b box // the only stroke
+	strokes := 0
+	for _, o := range areas {
+		if w, h := float64(o[2]-o[0]), float64(o[3]-o[1]); o.overlaps(at) && float64(o[0]-at[0]) <= high/2 && w <= widest*h && h >= high/2 && h <= 1.1*high {
+			b, strokes = o, strokes+1
+		}
+	}
+	if strokes != 1 {
 		return false
 	}
-	b := strokes[0]
 	high = float64(b[3] - b[1])
 	smallHeight := high / 1.4
 	place := box{b[0] - int(near*high), b[1] - int(high/2), b[2] + int(near*high), b[3] + int(high/2)}
